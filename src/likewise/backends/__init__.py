@@ -1,0 +1,1 @@
+"""Judges and encoders, the rules beside them, and the store of what they said."""

@@ -1,0 +1,1 @@
+"""Measures a set of rollouts: recorded runs in, one result out."""

@@ -1,0 +1,162 @@
+"""From recorded rollouts to one result: group, judge everything once, score each task, summarise over tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from likewise.backends.label_store import LabelStore
+from likewise.backends.onnx_encoder import embedded_encoder
+from likewise.backends.onnx_nli import embedded_judge
+from likewise.backends.tool_rules import ToolRules
+from likewise.core.errors import GroupError
+from likewise.core.estimate import Estimate
+from likewise.core.group import group_rollouts
+from likewise.core.protocols import Encoder, Judge, Progress, no_progress
+from likewise.core.rollout import Excluded, Rollout
+from likewise.core.signature import Signature
+from likewise.core.state_text import STATE_TEXT_VERSION
+from likewise.core.version import VERSION
+from likewise.evaluation.results import Evaluation, JudgeUse, Summary
+from likewise.metrics.pass_k import pass_at_k, pass_hat_k
+from likewise.metrics.resampling import bootstrap_mean
+from likewise.scoring.label import Labeller
+from likewise.scoring.results import GroupScore
+from likewise.scoring.score import ScoringOptions, fork_pairs, needed_pairs, score_group
+from likewise.scoring.stored_judge import StoredJudge
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    rollouts: Iterable[Rollout],
+    *,
+    judge: Judge | None = None,
+    encoder: Encoder | None = None,
+    rules: ToolRules | None = None,
+    store: LabelStore | None = None,
+    options: ScoringOptions | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+    progress: Progress = no_progress,
+    excluded: Sequence[Excluded] = (),
+    warnings: Sequence[str] = (),
+    files: Sequence[tuple[str, str]] = (),
+) -> Evaluation:
+    """Measure how alike the runs of each task are, where they part, and how often they succeed.
+
+    Args:
+        rollouts: Recorded runs; a `RolloutSet` also brings what it excluded and its warnings.
+        judge: Gives the relation of two texts; the embedded one where None.
+        encoder: Gives vectors for the embedding form of total variance; the embedded one where None.
+        rules: How tool calls are compared.
+        store: Remembers judgements between calls.
+        options: Discount, length policy, hard or soft distances.
+        resamples: Bootstrap resamples over tasks.
+        seed: Seed of the bootstrap; same rollouts and seed, same result.
+        progress: Display of what is going on.
+        excluded: Records that never became rollouts, carried into the result.
+        warnings: What else a reader should know, carried into the result.
+        files: (path, format) of what was read, carried into the result.
+
+    Returns:
+        One score a task, a summary over tasks, and what was left out.
+
+    Raises:
+        GroupError: There are no rollouts, or run ids occur twice within a task.
+    """
+    options = options or ScoringOptions()
+    excluded = (*getattr(rollouts, "excluded", ()), *excluded)
+    warnings = (*getattr(rollouts, "warnings", ()), *warnings)
+    files = (*getattr(rollouts, "files", ()), *files)
+    groups = group_rollouts(rollouts)
+    if not groups:
+        raise GroupError("there are no rollouts to evaluate")
+    judge, encoder = judge or embedded_judge(), encoder or embedded_encoder()
+    rules = rules or ToolRules()
+    labeller = Labeller(StoredJudge(judge, store, progress), rules)
+    labels = labeller.settle(pair for group in groups for pair in needed_pairs(group))
+    labels = labeller.settle(pair for group in groups for pair in fork_pairs(group, labels))
+    scores = []
+    with progress("scoring tasks", total=len(groups)) as task:
+        for group in groups:
+            scores.append(score_group(group, labels, encoder=encoder, options=options))
+            task.advance()
+    if labels.failures:
+        reasons = Counter(labels.failures.values())
+        warnings = (*warnings, *(f"{count} pair(s) not measured: {reason}" for reason, count in reasons.items()))
+    return Evaluation(
+        signature=Signature(
+            version=VERSION,
+            judge=judge.judge_id,
+            rules=rules.rules_id,
+            encoder=encoder.encoder_id,
+            state_text=STATE_TEXT_VERSION,
+            distance="soft" if options.soft else "hard",
+            gamma=options.gamma,
+            length_policy=options.length_policy,
+            interval=f"{options.confidence:.0%}",
+            resamples=resamples,
+            seed=seed,
+        ),
+        summary=_summary(scores, resamples, seed, options.confidence),
+        tasks=tuple(scores),
+        excluded=excluded,
+        warnings=warnings,
+        judge_use=JudgeUse(
+            distinct_pairs=sum(labels.rules.values()) + len(labels.failures),
+            by_rule=dict(labels.rules.most_common()),
+            from_store=labeller.judge.from_store,
+            from_model=labeller.judge.from_judge,
+        ),
+        files=files,
+    )
+
+
+def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence: float) -> Summary:
+    def over_tasks(pick: Callable[[GroupScore], Estimate], what: str) -> Estimate:
+        values = [value for score in scores if (value := pick(score).value) is not None]
+        return _mean(values, what, confidence, resamples, seed)
+
+    forks = [score.first_fork for score in scores if score.first_fork is not None]
+    return Summary(
+        tasks=len(scores),
+        rollouts=sum(len(score.rollouts) for score in scores),
+        valid=sum(len(score.valid) for score in scores),
+        success_rate=over_tasks(lambda s: s.success_rate, "an outcome"),
+        rsd=over_tasks(lambda s: s.rsd, "two valid rollouts"),
+        rsd_normalised=over_tasks(lambda s: s.rsd_normalised, "two valid rollouts"),
+        aligned_rsd=over_tasks(lambda s: s.aligned_rsd, "two valid rollouts"),
+        total_variance=over_tasks(lambda s: s.total_variance, "two final answers"),
+        contradiction_share=over_tasks(lambda s: s.contradictions.share, "a judged pair"),
+        pass_at_k=_pass_figures(scores, pass_at_k, resamples, seed, confidence),
+        pass_hat_k=_pass_figures(scores, pass_hat_k, resamples, seed, confidence),
+        forks_by_cause=dict(Counter(str(fork.cause) for fork in forks)),
+        forks_by_kind=dict(Counter(str(fork.kind) for fork in forks)),
+    )
+
+
+def _mean(values: Sequence[float], what: str, confidence: float, resamples: int, seed: int) -> Estimate:
+    if not values:
+        return Estimate.undefined(f"no task has {what}", n=0)
+    return bootstrap_mean(np.array(values, dtype=np.float64), confidence, resamples, seed)
+
+
+def _pass_figures(
+    scores: Sequence[GroupScore],
+    figure: Callable[..., np.ndarray],
+    resamples: int,
+    seed: int,
+    confidence: float,
+) -> dict[int, Estimate]:
+    """pass@k or pass^k for every k that some task has outcomes for; a task counts from its own n >= k on."""
+    outcomes = [[r.success for r in score.valid if r.success is not None] for score in scores]
+    counts = np.array([[sum(known), len(known)] for known in outcomes], dtype=np.int64).reshape(-1, 2)
+    figures = {}
+    for k in range(1, int(counts[:, 1].max(initial=0)) + 1):
+        enough = counts[counts[:, 1] >= k]
+        values = figure(enough[:, 0], enough[:, 1], k)
+        figures[k] = _mean(values.tolist(), f"{k} outcomes", confidence, resamples, seed)
+    return figures

@@ -1,0 +1,58 @@
+"""What evaluating a set of rollouts gives: one score a task, a summary, and what was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likewise.core.estimate import Estimate
+from likewise.core.rollout import Excluded
+from likewise.core.signature import Signature
+from likewise.scoring.results import GroupScore
+
+__all__ = ["Evaluation", "JudgeUse", "Summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeUse:
+    """What judging cost: distinct pairs asked for, how each was settled."""
+
+    distinct_pairs: int
+    by_rule: dict[str, int]
+    from_store: int
+    from_model: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Figures over tasks; intervals come from a bootstrap over tasks.
+
+    `pass_at_k` and `pass_hat_k` are keyed by k; a task counts for k where it has at least k valid rollouts with a
+    known outcome.
+    """
+
+    tasks: int
+    rollouts: int
+    valid: int
+    success_rate: Estimate
+    rsd: Estimate
+    rsd_normalised: Estimate
+    aligned_rsd: Estimate
+    total_variance: Estimate
+    contradiction_share: Estimate
+    pass_at_k: dict[int, Estimate]
+    pass_hat_k: dict[int, Estimate]
+    forks_by_cause: dict[str, int]
+    forks_by_kind: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The whole result; `tasks` are in order of the file, worst-first order is the report's business."""
+
+    signature: Signature
+    summary: Summary
+    tasks: tuple[GroupScore, ...]
+    excluded: tuple[Excluded, ...]
+    warnings: tuple[str, ...]
+    judge_use: JudgeUse
+    files: tuple[tuple[str, str], ...] = ()

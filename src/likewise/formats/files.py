@@ -1,0 +1,159 @@
+"""Bytes to JSON: whole files, lines, and the head of a file for sniffing. Every failure is a RolloutFormatError."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from likewise.core.errors import RolloutFormatError
+from likewise.core.rollout import Excluded, JsonValue
+
+__all__ = ["HEAD_BYTES", "Lines", "Outline", "outline", "parse_json", "read_head", "read_json", "read_lines"]
+
+HEAD_BYTES = 65_536
+_DEEPEST = 8
+_BOM = b"\xef\xbb\xbf"
+_TOKEN = re.compile(r'\s*(?:("[^"\\]*(?:\\.[^"\\]*)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the head of a file shows of its JSON.
+
+    Attributes:
+        kind: "object", "list" or "other" (not JSON, or a plain value).
+        keys: Paths of the keys seen, such as "info.seed" or "[].traj[].role".
+        texts: Short string values by path.
+    """
+
+    kind: str
+    keys: frozenset[str] = frozenset()
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The JSON values of a file with one a line, each with its line number from 1, and the lines that hold none."""
+
+    values: list[tuple[JsonValue, int | None, str]]
+    excluded: list[Excluded]
+
+
+def _read_bytes(path: Path, limit: int = -1) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(limit)
+    except FileNotFoundError:
+        raise RolloutFormatError(str(path), "no such file") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise RolloutFormatError(str(path), f"cannot be read: {reason or error}") from error
+
+
+def read_head(path: Path) -> str:
+    """The start of a file as text, at most 64 KiB of it, without a byte order mark.
+
+    Raises:
+        RolloutFormatError: The file cannot be read or is empty.
+    """
+    head = _read_bytes(path, HEAD_BYTES)
+    if not head.removeprefix(_BOM).strip():
+        raise RolloutFormatError(
+            str(path), "the file is empty" if len(head) < HEAD_BYTES else "starts with blanks only"
+        )
+    return head.removeprefix(_BOM).decode("utf-8", errors="replace")
+
+
+def _decode(data: bytes, path: Path, line: int | None = None) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = line or data.count(b"\n", 0, error.start) + 1
+        problem = f"not UTF-8: byte 0x{data[error.start]:02x}"
+        raise RolloutFormatError(str(path), problem, line=line) from None
+
+
+def parse_json(text: str, path: Path, line: int | None = None) -> JsonValue:
+    """Parse one JSON value.
+
+    Raises:
+        RolloutFormatError: Not JSON, cut off, nested too deeply or holding an integer too long to convert.
+    """
+    try:
+        value: JsonValue = json.loads(text)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        problem = f"{'JSON that ends too early' if cut else 'not JSON'}: {error.msg}, column {error.colno}"
+        raise RolloutFormatError(str(path), problem, line=line or error.lineno) from None
+    except RecursionError:
+        raise RolloutFormatError(str(path), "JSON nested too deeply", line=line, pointer="") from None
+    except ValueError as error:  # an integer of more digits than Python converts
+        raise RolloutFormatError(str(path), f"not usable JSON: {error}", line=line) from None
+    return value
+
+
+def read_json(path: Path) -> JsonValue:
+    """Parse a file that is one JSON value."""
+    data = _read_bytes(path).removeprefix(_BOM)
+    if not data.strip():
+        raise RolloutFormatError(str(path), "the file is empty")
+    return parse_json(_decode(data, path), path)
+
+
+def read_lines(path: Path) -> Lines:
+    """Parse a file with one JSON value a line; a line that is none is excluded, blank lines count for nothing.
+
+    Raises:
+        RolloutFormatError: The file cannot be read, is empty, or no line of it is JSON.
+    """
+    data = _read_bytes(path).removeprefix(_BOM)
+    lines, first_error = Lines([], []), None
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            lines.values.append((parse_json(_decode(raw, path, number), path, number), number, ""))
+        except RolloutFormatError as error:
+            first_error = first_error or error
+            lines.excluded.append(Excluded(None, None, error.problem, str(path), number, error.pointer))
+    if first_error and not lines.values:
+        raise first_error
+    if not lines.values:
+        raise RolloutFormatError(str(path), "the file is empty")
+    return lines
+
+
+def outline(head: str) -> Outline:
+    """The keys that the head of a file shows, however the rest goes on; linear in the head.
+
+    Reading stops where the head ends, so a text of 50 MB hides what follows it and nothing before it.
+    """
+    opening = head.lstrip()[:1]
+    if opening not in ("{", "["):
+        return Outline("other")
+    keys: set[str] = set()
+    texts: dict[str, str] = {}
+    stack: list[tuple[str, str]] = []  # closing bracket, path of what it holds
+    key, position, previous = "", 0, ""
+    while match := _TOKEN.match(head, position):
+        position, (string, mark, _) = match.end(), match.groups()
+        inside_object = bool(stack) and stack[-1][0] == "}"
+        if mark and mark in "{[":
+            path = key if inside_object else (stack[-1][1] if stack else "")
+            deep = len(stack) >= _DEEPEST  # further down, the path stays: it would grow with the depth
+            stack.append(("}", path) if mark == "{" else ("]", path if deep else f"{path}[]"))
+        elif mark and mark in "}]":
+            stack[-1:] = []
+            if not stack:  # the first value is complete: a second line says nothing new
+                break
+        elif len(stack) > _DEEPEST:
+            pass
+        elif string and inside_object and previous in ("{", ","):
+            key = f"{stack[-1][1]}.{string[1:-1]}".lstrip(".")
+            keys.add(key)
+        elif string and inside_object and len(string) < 200:
+            texts.setdefault(key, string[1:-1])
+        previous = mark or "value"
+    return Outline("object" if opening == "{" else "list", frozenset(keys), texts)

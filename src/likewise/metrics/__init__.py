@@ -1,0 +1,1 @@
+"""Pure arithmetic on arrays: distances, divergence, variance, classes, bounds and their intervals."""

@@ -1,0 +1,72 @@
+"""Contradictions over all pairs of runs: how many, how strong, and where the critical ones are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int8
+
+from likewise.core.estimate import Estimate
+from likewise.core.labels import NOT_MEASURED, Relation
+from likewise.metrics.resampling import wilson_share
+
+__all__ = ["ContradictionSummary", "summarise"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContradictionSummary:
+    """Contradictions among the judged pairs of actions.
+
+    Attributes:
+        pairs: Judged pairs of actions (a pair of runs counts once for each turn judged).
+        contradictory: How many of them are contradictory.
+        share: Their share with a Wilson interval. It takes judged pairs as independent; pairs that share a run are
+            not, so the interval is somewhat too narrow.
+        max: The highest contradiction score in [0, 1]; None where nothing was scored.
+        mean: The mean contradiction score in [0, 1]; None where nothing was scored.
+        critical: (pair index, turn) of scores above the threshold, the highest first.
+    """
+
+    pairs: int
+    contradictory: int
+    share: Estimate
+    max: float | None
+    mean: float | None
+    critical: tuple[tuple[int, int], ...]
+
+
+def summarise(
+    score: Float[np.ndarray, "pairs turns"], relation: Int8[np.ndarray, "pairs turns"], threshold: float = 0.7
+) -> ContradictionSummary:
+    """Count and rank the contradictions of a group.
+
+    Args:
+        score: Contradiction scores in [0, 1], the larger of both directions; NaN where not scored.
+        relation: Relation labels; NOT_MEASURED pairs are ignored, their scores too.
+        threshold: Scores above it are critical.
+
+    Returns:
+        The summary; its share is undefined where nothing was judged.
+
+    Raises:
+        ValueError: A score outside [0, 1].
+    """
+    if (score < 0).any() or (score > 1).any():
+        raise ValueError("contradiction scores lie in [0, 1]")
+    judged = relation != NOT_MEASURED
+    pairs = int(np.count_nonzero(judged))
+    contradictory = int(np.count_nonzero(relation == Relation.CONTRADICTORY))
+    scored = judged & ~np.isnan(score)
+    scores = score[scored].astype(np.float64)
+    critical = np.argwhere(scored & (score > threshold))
+    # A stable sort keeps equal scores in the order of pair and turn.
+    order = np.argsort(-score[critical[:, 0], critical[:, 1]], kind="stable")
+    return ContradictionSummary(
+        pairs=pairs,
+        contradictory=contradictory,
+        share=wilson_share(contradictory, pairs, "pair of actions"),
+        max=float(scores.max()) if scores.size else None,
+        mean=float(scores.mean()) if scores.size else None,
+        critical=tuple((int(pair), int(turn)) for pair, turn in critical[order]),
+    )

@@ -1,0 +1,1 @@
+"""Typed results -> terminal, JSON, HTML."""

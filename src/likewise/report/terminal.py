@@ -1,0 +1,180 @@
+"""An evaluation in the terminal: tasks worst first, then what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from likewise.core.estimate import Estimate
+from likewise.evaluation.results import Evaluation
+from likewise.report.text import middle, one_line
+from likewise.report.words import (
+    CONSISTENT_BELOW,
+    RIGHT_FROM,
+    Quadrant,
+    counted,
+    interval,
+    largest_k,
+    left_out,
+    number,
+    pass_hat,
+    percent,
+    quadrant,
+    readings,
+    reasons,
+    rsd_limit,
+    worst_first,
+)
+from likewise.scoring.results import GroupScore
+
+__all__ = ["render_terminal", "terminal_report"]
+
+_WIDE = 110
+_STYLES = {Quadrant.RIGHT: "", Quadrant.WRONG: "bold yellow", Quadrant.INCONSISTENT: "bold", Quadrant.UNKNOWN: "dim"}
+
+
+def render_terminal(evaluation: Evaluation, console: Console) -> None:
+    """Print the report; colour only where the console has it, and no character that its encoding lacks."""
+    report = terminal_report(evaluation, console.width)
+    if console.encoding.lower().startswith("utf"):
+        console.print(report)
+        return
+    with console.capture() as captured:
+        console.print(report)
+    plain = captured.get().translate(_ASCII).encode(console.encoding, "replace").decode(console.encoding)
+    console.file.write(plain)
+
+
+_ASCII = str.maketrans({"–": "-", "…": "~", "─": "-", "━": "-", "╶": "-", "╴": "-", "≥": ">=", "·": "-"})
+
+
+def terminal_report(evaluation: Evaluation, width: int = 80) -> RenderableType:
+    """The report as one rich renderable, laid out for `width` columns."""
+    summary = Padding(_summary(evaluation), (1, 0, 0, 1))
+    signature = Padding(Text(one_line(str(evaluation.signature)), style="dim", overflow="fold"), (1, 0, 0, 1))
+    return Group(_task_table(evaluation, width >= _WIDE), summary, signature)
+
+
+def _task_table(evaluation: Evaluation, wide: bool) -> Table:
+    k = largest_k(evaluation)
+    table = Table(
+        box=box.SIMPLE_HEAD, padding=(0, 1 if wide else 0, 0, 0), pad_edge=False, expand=False, highlight=False
+    )
+    table.add_column("task", overflow="fold", min_width=8, max_width=48 if wide else None)
+    table.add_column("runs", justify="right", no_wrap=True)
+    table.add_column("success" if wide else "succ.", justify="right", no_wrap=True)
+    if k is not None:
+        table.add_column(f"pass^{k}", justify="right", no_wrap=True)
+    for name in (
+        "RSD",
+        "normalised" if wide else "norm.",
+        "aligned" if wide else "align.",
+        "contradictions" if wide else "contr.",
+    ):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("first fork", no_wrap=True)
+    for task in worst_first(evaluation.tasks):
+        table.add_row(*_cells(task, k, wide))
+    return table
+
+
+def _cells(task: GroupScore, k: int | None, wide: bool) -> Iterator[Text]:
+    style = _STYLES[quadrant(task)]
+    yield Text(middle(task.task_id, 192 if wide else 56), style=style)
+    yield Text(f"{len(task.valid)}/{len(task.rollouts)}")
+    yield Text(percent(task.success_rate.value))
+    if k is not None:
+        yield Text(percent(pass_hat(task, k)))
+    yield _with_interval(task.rsd, wide, style)
+    yield Text(number(task.rsd_normalised.value))
+    yield Text(number(task.aligned_rsd.value))
+    yield Text(str(task.contradictions.contradictory) if task.contradictions.judged else "–")
+    yield _fork(task, wide)
+
+
+def _with_interval(estimate: Estimate, wide: bool, style: str) -> Text:
+    text = Text(number(estimate.value), style=style)
+    if bounds := interval(estimate):
+        short = bounds.replace(" to ", "–")
+        text.append(f" [{short}]" if wide else f"\n{short}", style="not bold dim")
+    return text
+
+
+def _fork(task: GroupScore, wide: bool) -> Text:
+    if task.first_fork is None:
+        return Text("none" if task.rsd.defined else "–", style="dim")
+    fork = task.first_fork
+    place = Text(f"turn {fork.turn} {fork.kind.value}")
+    return place.append(f", by {fork.cause.value}" if wide else f"\n{fork.cause.value}", style="dim")
+
+
+def _summary(evaluation: Evaluation) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, line in _summary_lines(evaluation):
+        grid.add_row(Text(label), line if isinstance(line, Text) else Text(line))
+    return grid
+
+
+def _reading_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
+    for i, sentence in enumerate(readings(evaluation)):
+        yield "reading" if i == 0 else "", sentence
+    rule = f"Consistent: normalised RSD below {CONSISTENT_BELOW:g}. Right: success from {percent(RIGHT_FROM)}."
+    yield "", Text(rule, style="dim")
+
+
+def _summary_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
+    yield from _reading_lines(evaluation)
+    summary, limit = evaluation.summary, rsd_limit(evaluation.signature.gamma)
+    yield "runs", f"{counted(summary.tasks, 'task')}, {counted(summary.rollouts, 'run')}, {summary.valid} scored"
+    scale = f"  (0 = alike{'' if limit is None else f', {limit:g} = apart throughout'})"
+    yield "RSD", _figure(summary.rsd).append(scale, style="dim")
+    yield "success", _figure(summary.success_rate, share=True)
+    for name, estimates in (("pass^k", summary.pass_hat_k), ("pass@k", summary.pass_at_k)):
+        if estimates:
+            yield name, "  ".join(f"{k}: {percent(estimates[k].value)}" for k in sorted(estimates))
+    yield "contradictions", _figure(summary.contradiction_share, share=True).append(" of judged pairs", style="dim")
+    if summary.forks_by_cause:
+        yield "forks by cause", ", ".join(f"{one_line(c)} {n}" for c, n in summary.forks_by_cause.items())
+    yield from _cut_lines(evaluation)
+    yield from _left_out_lines(evaluation)
+    yield "judge", _judge_line(evaluation)
+    for warning in evaluation.warnings:
+        yield "warning", Text(one_line(warning), style="yellow")
+
+
+def _figure(estimate: Estimate, *, share: bool = False) -> Text:
+    if estimate.value is None:
+        return Text("undefined: " + one_line(estimate.reason or "no reason given"))
+    text = Text(percent(estimate.value) if share else number(estimate.value))
+    bounds = interval(estimate, share=share)
+    return text.append(f" [{bounds}]" if bounds else f" (no interval: {one_line(estimate.reason or '')})", style="dim")
+
+
+def _cut_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    banded = [task for task in worst_first(evaluation.tasks) if task.rsd_band is not None]
+    shown = [f"{middle(t.task_id, 30)} {t.rsd_band[0]:.2f} to {t.rsd_band[1]:.2f}" for t in banded[:5] if t.rsd_band]
+    if banded:
+        more = f"; {len(banded) - 5} more" if len(banded) > 5 else ""
+        yield "cut runs", "RSD lies between the band's ends: " + "; ".join(shown) + more
+
+
+def _left_out_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    records = left_out(evaluation)
+    for i, (reason, count) in enumerate(reasons(records)[:5]):
+        yield f"left out: {len(records)}" if i == 0 else "", f"{count} × {reason}"
+    if (hidden := len(reasons(records)) - 5) > 0:
+        yield "", f"{counted(hidden, 'further reason')} (see the JSON report)"
+
+
+def _judge_line(evaluation: Evaluation) -> str:
+    use = evaluation.judge_use
+    line = f"{counted(use.distinct_pairs, 'distinct pair')}: {use.from_model} by model, {use.from_store} from the store"
+    rules = sorted(use.by_rule.items(), key=lambda item: -item[1])
+    return line + "".join(f", {count} {one_line(rule, 40)}" for rule, count in rules[:6])

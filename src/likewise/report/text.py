@@ -1,0 +1,70 @@
+"""Agents' text made safe to show: nothing in it may drive a terminal, a browser or the reader's eye."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+__all__ = ["TEXT_CAP", "Clipped", "anchor", "clip", "middle", "one_line", "visible"]
+
+TEXT_CAP = 20_000
+"""Characters of one text that a report shows at most; what lies beyond is counted in a note."""
+
+_ESCAPES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)?"  # OSC, DCS and their kin
+    "|\x1b[ -/]*[0-~]"  # two-character escapes
+)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_LINE_ENDS = re.compile("\r\n?|[\u2028\u2029]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SLUG = re.compile("[^a-z0-9]+")
+
+
+def visible(text: str) -> str:
+    r"""Text without terminal escapes, control and direction marks; lone surrogates become U+FFFD; \n and \t stay."""
+    plain = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
+    return _SURROGATES.sub("\ufffd", _CONTROL.sub("", plain))
+
+
+def one_line(text: str, limit: int = 0) -> str:
+    """Visible text on one line, ended by an ellipsis where it is longer than `limit` (0: no limit)."""
+    line = " ".join(visible(text).split())
+    return line if not limit or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def middle(text: str, limit: int) -> str:
+    """Visible text on one line, shortened in the middle: ids differ at their ends."""
+    line = one_line(text)
+    if len(line) <= limit:
+        return line
+    tail = (limit - 1) * 2 // 3
+    return line[: limit - 1 - tail] + "…" + line[-tail:]
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """A text to show: all of it up to the cap, a shorter beginning to show first, and what the cap left out.
+
+    `short` is empty where the text needs no shortening.
+    """
+
+    full: str
+    short: str
+    left_out: int
+
+
+def clip(text: str, *, preview: int, cap: int = TEXT_CAP) -> Clipped:
+    """Prepare a text for a cell: its first `preview` characters, and the whole up to `cap`."""
+    whole = visible(text).strip()
+    full = whole[:cap]
+    short = full[:preview].rstrip() + "…" if len(full) > preview * 1.25 or len(whole) > cap else ""
+    return Clipped(full, short, len(whole) - len(full))
+
+
+def anchor(task_id: str) -> str:
+    """An id for a task that is safe in an attribute and a link: a slug, and a hash that keeps it unique."""
+    digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    slug = _SLUG.sub("-", task_id.lower()).strip("-")[:32].strip("-")
+    return f"task-{slug}-{digest}" if slug else f"task-{digest}"

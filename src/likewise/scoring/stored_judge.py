@@ -1,0 +1,91 @@
+"""A judge that is never asked twice: what it said is read from the label store, and written there as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from likewise.backends.label_store import LabelStore
+from likewise.core.errors import LabelError
+from likewise.core.labels import Judgement
+from likewise.core.protocols import Judge, Progress, no_progress
+
+__all__ = ["StoredJudge", "TextPair", "ordered"]
+
+STORE_BATCH = 64
+"""Judgements written at once; a kill loses at most one batch."""
+
+TextPair: TypeAlias = tuple[str, str]
+
+
+def ordered(first: str, second: str) -> TextPair:
+    """One orientation per unordered pair: a judge is always asked in this one, so that answers repeat exactly."""
+    return (first, second) if first <= second else (second, first)
+
+
+@dataclass(slots=True)
+class StoredJudge:
+    """A judge, its store, and a count of who answered.
+
+    Attributes:
+        judge: Asked where the store has no answer.
+        store: Remembers between processes; None for no memory.
+        progress: Display of the judge's work.
+        from_store: Pairs answered by the store so far.
+        from_judge: Pairs answered by the judge so far.
+    """
+
+    judge: Judge
+    store: LabelStore | None = None
+    progress: Progress = no_progress
+    from_store: int = 0
+    from_judge: int = 0
+
+    def ask(self, pairs: Sequence[TextPair]) -> dict[TextPair, Judgement | str]:
+        """The judgement of each pair, in its orientation; a reason where the judge failed on it."""
+        distinct = list(dict.fromkeys(ordered(*pair) for pair in pairs))
+        answers: dict[TextPair, Judgement | str] = {}
+        if self.store is not None:
+            answers.update(self.store.get_many(self.judge.judge_id, distinct))
+            self.from_store += len(answers)
+        answers.update(self._judge_missing([pair for pair in distinct if pair not in answers]))
+        return {pair: _oriented(pair, answers[ordered(*pair)]) for pair in pairs}
+
+    def _judge_missing(self, pairs: list[TextPair]) -> Iterator[tuple[TextPair, Judgement | str]]:
+        if not pairs:
+            return
+        with self.progress("judging pairs", total=len(pairs)) as task:
+            remaining = pairs
+            while remaining:
+                unsaved: list[tuple[TextPair, Judgement]] = []
+                answered, failure = 0, None
+                try:
+                    for pair, judgement in zip(remaining, self.judge.judge(remaining, task), strict=True):
+                        answered += 1
+                        unsaved.append((pair, judgement))
+                        if len(unsaved) >= STORE_BATCH:
+                            self._save(unsaved)
+                        yield pair, judgement
+                except LabelError as problem:
+                    failure = problem
+                finally:
+                    self._save(unsaved)
+                self.from_judge += answered
+                remaining = remaining[answered:]
+                if failure is not None:
+                    failed = (failure.first, failure.second)
+                    if failed not in remaining:
+                        raise failure
+                    remaining = [pair for pair in remaining if pair != failed]
+                    task.advance()
+                    yield failed, failure.problem
+
+    def _save(self, unsaved: list[tuple[TextPair, Judgement]]) -> None:
+        if self.store is not None and unsaved:
+            self.store.put_many(self.judge.judge_id, unsaved)
+        unsaved.clear()
+
+
+def _oriented(pair: TextPair, answer: Judgement | str) -> Judgement | str:
+    return answer if isinstance(answer, str) or pair == ordered(*pair) else answer.flipped

@@ -1,0 +1,225 @@
+"""Intervals and tests."""
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from likewise.metrics.resampling import (
+    bootstrap_mean,
+    jackknife,
+    jackknife_estimate,
+    pair_mean,
+    paired_permutation_p,
+    student_t_quantile,
+    wilson_interval,
+    wilson_share,
+)
+
+
+def all_pairs(n):
+    return np.array(list(combinations(range(n), 2)), dtype=np.int64).reshape(-1, 2)
+
+
+@pytest.mark.parametrize(
+    ("successes", "n", "low", "high"), [(10, 10, 0.7225, 1.0), (0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634)]
+)
+def test_wilson_intervals_match_the_published_values(successes, n, low, high):
+    assert wilson_interval(successes, n) == pytest.approx((low, high), abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("probability", "df", "quantile"),
+    [(0.975, 1, 12.7062047364), (0.975, 2, 4.3026527297), (0.975, 29, 2.0452296421), (0.95, 5, 2.0150483733)],
+)
+def test_student_t_quantiles_match_the_printed_table(probability, df, quantile):
+    assert student_t_quantile(probability, df) == pytest.approx(quantile, abs=1e-9)
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 7, 10, 29, 30, 99, 500])
+@pytest.mark.parametrize("probability", [0.001, 0.025, 0.3, 0.5, 0.8, 0.95, 0.975, 0.9995])
+def test_student_t_quantiles_equal_those_of_scipy(probability, df):
+    assert student_t_quantile(probability, df) == pytest.approx(stats.t.ppf(probability, df), rel=1e-6, abs=1e-9)
+
+
+@given(st.integers(1, 60), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
+@settings(max_examples=40, deadline=None)
+def test_wilson_intervals_equal_those_of_scipy(n, data, confidence):
+    successes = data.draw(st.integers(0, n))
+    expected = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    assert wilson_interval(successes, n, confidence) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=8))
+@settings(deadline=None)
+def test_the_jackknife_of_a_mean_is_its_usual_standard_error(values):
+    values = np.array(values)
+    without = np.array([np.delete(values, i).mean() for i in range(len(values))])
+    expected = stats.sem(values)
+    assert jackknife(without, float(values.mean())) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_jackknife_estimate_of_a_mean_is_the_usual_t_interval():
+    values = np.array([0.2, 0.4, 0.5, 0.9])
+    without = np.array([np.delete(values, i).mean() for i in range(4)])
+    estimate = jackknife_estimate(0.5, without, (-math.inf, math.inf), 0.9)
+    expected = stats.t.interval(0.9, 3, loc=0.5, scale=stats.sem(values))
+    assert (estimate.low, estimate.high) == pytest.approx(expected)
+    assert jackknife_estimate(0.5, without, (0.45, 0.6)).low == 0.45
+
+
+def test_a_jackknife_without_spread_gives_a_reason():
+    estimate = jackknife_estimate(0.5, np.array([0.5, 0.5, 0.5]), (0.0, 1.0))
+    assert (estimate.value, estimate.low) == (0.5, None)
+    assert "changes nothing" in estimate.reason
+
+
+@given(st.integers(3, 6), st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_pair_mean_leaves_out_missing_pairs_and_equals_deletion_by_hand(n, data):
+    pairs = all_pairs(n)
+    cells = st.sampled_from([0.0, 0.5, 1.0, math.nan])
+    values = np.array(data.draw(st.lists(cells, min_size=len(pairs), max_size=len(pairs))))
+    estimate = pair_mean(values, pairs, 1.0)
+    kept = {tuple(pair): value for pair, value in zip(pairs.tolist(), values, strict=True) if not math.isnan(value)}
+    if not kept:
+        assert not estimate.defined
+        return
+    assert estimate.value == pytest.approx(np.mean(list(kept.values())))
+    if estimate.stderr is not None:
+        runs = sorted({run for pair in kept for run in pair})
+        without = [np.mean([value for pair, value in kept.items() if run not in pair]) for run in runs]
+        k = len(runs)
+        squares = sum((x - estimate.value) ** 2 for x in without)
+        assert estimate.stderr == pytest.approx(math.sqrt((k - 1) / k * squares))
+    if estimate.low is not None:
+        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+        assert estimate.low < estimate.high
+
+
+@pytest.mark.parametrize("n", [3, 5, 10])
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.7, 0.2, 0.1), (0.4, 0.3, 0.2, 0.1)])
+def test_the_chance_that_all_runs_agree_stays_below_the_bound_used(n, shares):
+    # Kruskal-Katona for classes: sum p^n <= (sum p^2)^(n/2); so a limit that fails has a chance below alpha.
+    shares = np.array(shares)
+    assert np.sum(shares**n) <= np.sum(shares**2) ** (n / 2) + 1e-12
+
+
+@pytest.mark.parametrize("chance", [0.02, 0.1, 0.3])
+def test_runs_that_all_agree_give_an_upper_limit_that_rarely_fails(chance):
+    # Two classes; the limit fails only when all 6 runs agree although two runs disagree more often than it says.
+    disagree = 2 * chance * (1 - chance)
+    limit = pair_mean(np.zeros(15), all_pairs(6), 1.0).high
+    all_agree = chance**6 + (1 - chance) ** 6
+    assert limit >= disagree or all_agree <= 0.05
+
+
+def test_equal_values_inside_the_range_get_a_two_sided_interval():
+    estimate = pair_mean(np.full(10, 0.5), all_pairs(5), 1.0)
+    alike = 0.025 ** (2 / 5)
+    assert (estimate.low, estimate.high) == pytest.approx((0.5 * alike, 0.5 * alike + 1 - alike))
+
+
+def test_an_even_split_of_twenty_runs_gets_the_interval_of_hoeffding():
+    # 100 of 190 pairs differ, and leaving out any run changes nothing; ten separate pairs carry the bound.
+    pairs = all_pairs(20)
+    differs = (pairs[:, 0] % 2 != pairs[:, 1] % 2).astype(float)
+    estimate = pair_mean(differs, pairs, 1.0)
+    reach = math.sqrt(math.log(2 / 0.05) / 20)
+    assert (estimate.low, estimate.high) == pytest.approx((10 / 19 - reach, 10 / 19 + reach))
+
+
+def test_one_run_in_every_measured_pair_gives_a_reason():
+    estimate = pair_mean(np.array([1.0, 0.0, math.nan]), all_pairs(3), 1.0)
+    assert (estimate.value, estimate.low) == (0.5, None)
+    assert "every measured pair holds run 0" in estimate.reason
+
+
+def test_bootstrap_interval_agrees_with_scipy():
+    values = np.random.default_rng(1).random(40)
+    estimate = bootstrap_mean(values, 0.9, 4000, seed=3)
+    expected = stats.bootstrap(
+        (values,), np.mean, confidence_level=0.9, n_resamples=4000, method="percentile", rng=np.random.default_rng(9)
+    ).confidence_interval
+    assert estimate.value == pytest.approx(values.mean())
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), abs=0.006)
+    assert estimate.stderr == pytest.approx(stats.sem(values))
+
+
+def test_bootstrap_of_two_tasks_reaches_both_and_repeats_with_its_seed():
+    values = np.array([0.0, 1.0])
+    assert bootstrap_mean(values, resamples=500, seed=4) == bootstrap_mean(values, resamples=500, seed=4)
+    assert (bootstrap_mean(values, resamples=500).low, bootstrap_mean(values, resamples=500).high) == (0.0, 1.0)
+
+
+def test_bootstrap_gives_reasons_where_resampling_cannot_tell():
+    assert "one task" in bootstrap_mean(np.array([0.3])).reason
+    assert "one value" in bootstrap_mean(np.array([0.3, 0.3, 0.3])).reason
+    assert bootstrap_mean(np.array([0.3, 0.3, 0.3])).value == 0.3
+    assert not bootstrap_mean(np.array([])).defined
+
+
+def test_permutation_p_matches_values_worked_by_hand():
+    # All of one sign: only the observed and its mirror image are as extreme, 2 of 2^n.
+    assert paired_permutation_p(np.array([1.0, 2.0, 3.0])) == 2 / 8
+    assert paired_permutation_p(np.array([0.0, 0.0])) == 1.0
+    assert paired_permutation_p(np.array([5.0])) == 1.0
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=7))
+@settings(max_examples=40, deadline=None)
+def test_permutation_p_equals_counting_all_sign_patterns(differences):
+    observed = abs(sum(differences))
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    expected = sum(total >= observed for total in sums) / len(sums)
+    assert paired_permutation_p(np.array(differences, dtype=float)) == pytest.approx(expected)
+
+
+def test_permutation_p_of_many_tasks_agrees_with_scipy():
+    differences = np.random.default_rng(0).normal(0.25, 1.0, 25)
+    ours = paired_permutation_p(differences, resamples=4000, seed=1)
+    expected = stats.permutation_test(
+        (differences,),
+        lambda x: abs(x.sum()),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=4000,
+        rng=np.random.default_rng(2),
+        vectorized=False,
+    ).pvalue
+    assert ours == pytest.approx(expected, abs=0.03)
+    assert ours == paired_permutation_p(differences, resamples=4000, seed=1)
+
+
+def test_a_share_of_nothing_is_undefined():
+    share = wilson_share(0, 0, "pair")
+    assert share.reason == "no pair was measured"
+    assert wilson_share(3, 4, "pair").value == 0.75
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: jackknife(np.array([1.0]), 1.0), "at least two units"),
+        (lambda: student_t_quantile(1.0, 3), r"a probability lies in \(0, 1\)"),
+        (lambda: student_t_quantile(0.9, 0), "degrees of freedom"),
+        (lambda: wilson_interval(1, 0), "at least one trial"),
+        (lambda: wilson_interval(3, 2), r"successes lie in \[0, 2\], got 3"),
+        (lambda: wilson_interval(1, 2, 1.0), r"a confidence lies in \(0, 1\)"),
+        (lambda: bootstrap_mean(np.array([math.nan, 1.0])), "finite values"),
+        (lambda: bootstrap_mean(np.array([0.0, 1.0]), resamples=0), "at least one resample"),
+        (lambda: paired_permutation_p(np.array([])), "at least one task"),
+        (lambda: paired_permutation_p(np.array([math.nan])), "finite differences"),
+        (lambda: pair_mean(np.array([2.0]), np.array([[0, 1]]), 1.0), r"pair values lie in \[0, 1\]"),
+    ],
+)
+def test_what_has_no_answer_is_refused_with_the_reason(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
