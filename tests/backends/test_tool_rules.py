@@ -14,9 +14,6 @@ from likewise.backends.tool_rules import (
     FreeText,
     ToolClass,
     ToolRules,
-    is_refusal,
-    parse_call_text,
-    tool_class,
 )
 from likewise.core.errors import LabelError
 from likewise.core.labels import Judgement, Relation
@@ -45,30 +42,7 @@ def acted(a, b, rules=None):
     return (rules or ToolRules()).plan_action(a, b).resolve()
 
 
-# Reads or changes
-
-READING = (
-    "get_order list-files searchFlights find_user_by_name_and_zip calculate think web_search github.search_issues "
-    "mcp__shop__get_cart GetHTTPStatus check_balance verify_identity describe count_rows lookup order_lookup"
-)
-CHANGING = (
-    "cancel_reservation bookFlight update-order send_message transfer_to_human_agents get_or_create_user "
-    "find_and_replace check_in_passenger mcp__get__delete_row frobnicate _ 予約"
-)
-
-
-@pytest.mark.parametrize("name", READING.split())
-def test_a_tool_whose_verb_reads_only_reads(name):
-    assert tool_class(name) is ToolClass.READS
-
-
-@pytest.mark.parametrize("name", CHANGING.split())
-def test_every_other_tool_changes_state(name):
-    assert tool_class(name) is ToolClass.CHANGES
-
-
-def test_the_users_word_on_a_tool_wins():
-    assert tool_class("run_tests", {"run_tests": ToolClass.READS}) is ToolClass.READS
+def test_the_users_word_on_a_tool_decides_which_rule_applies():
     a, b = call("run_tests", suite="unit"), call("run_tests", suite="all")
     assert decided(a, b) == (CO, "tool:same-object-write")
     assert decided(a, b, ToolRules(tool_classes={"run_tests": ToolClass.READS})) == (NE, "tool:other-look-up")
@@ -402,37 +376,6 @@ def test_a_call_against_a_text_is_neutral_and_against_a_refusal_contradictory():
     assert acted(look, refusal) == Judgement.certain(NE, "tool:call-against-text")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, but I can’t cancel this order.",
-        "Unfortunately, I am unable to change it. Anything else?",
-        "I'm sorry. This booking is not eligible for a refund.",
-        "I understand how you feel. However, a refund is not possible.",
-        "I must decline this request.",
-        "We aren't able to do that for basic economy.",
-    ],
-)
-def test_a_plain_no_is_a_refusal(text):
-    assert is_refusal(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Sure, I can do that.",
-        "I cannot find your order. What is its number?",
-        "I can't cancel it without your user ID.",
-        "Can't you use another card?",
-        "Your order is cancelled. I cannot undo this.",
-        "The cannon is able to fire.",
-    ],
-)
-def test_asking_and_explaining_is_no_refusal(text):
-    assert not is_refusal(text)
-
-
 def test_text_beside_only_one_of_two_sets_adds_nothing():
     for other in (Action(tool_calls=(X,)), Action(tool_calls=(BOOK,))):
         spoken, silent = Action("Let me look.", (X,)), other
@@ -543,48 +486,7 @@ def test_rules_and_plans_travel_between_processes():
     assert plan.needed_texts == (("a", "b"),)
 
 
-# Calls written as text
-
-
-@pytest.mark.parametrize(
-    ("text", "calls"),
-    [
-        ('get_order({"id": "#W1"})', [call("get_order", id="#W1")]),
-        ("get_order({'id': '#W1', 'new': True})", [call("get_order", id="#W1", new=True)]),
-        ("list_all()", [call("list_all")]),
-        ("list_all({})\n", [call("list_all")]),
-        ('[TOOL] a.b-c({"x": {"y": [1]}})', [ToolCall("a.b-c", {"x": {"y": [1]}})]),
-        ('search({"q":"x"})\nsearch( {"q":\n "y"} )', [X, Y]),
-        ("search({'q': 'x'}); search({'q': 'y)'})".replace("; ", "\n").replace("y)", "y"), [X, Y]),
-        ('run("ls -l")', [ToolCall("run", "ls -l")]),
-        ('think({"thought": "a) b (c"})', [call("think", thought="a) b (c")]),
-        ("think({'thought': \"'a) b'\"})", [call("think", thought="'a) b'")]),
-    ],
-)
-def test_calls_written_as_text_are_read(text, calls):
-    assert parse_call_text(text) == Action(tool_calls=tuple(calls))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Sure, I can help (really).",
-        "get_order",
-        "get_order(",
-        'get_order({"id": 1}',
-        'get_order({"id": 1}) and more',
-        'I call get_order({"id": 1})',
-        "f(1)",
-        "f([1])",
-        "f({'a': open('x')})",
-        "f({'a': {1, 2}})",
-        "f({" + "[" * 5000 + "})",
-    ],
-)
-def test_anything_else_is_not_a_call(text):
-    assert parse_call_text(text) is None
-
+# Properties over any call
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.:/-]{0,10}", fullmatch=True)
 json_values = st.recursive(
@@ -593,14 +495,6 @@ json_values = st.recursive(
     max_leaves=5,
 )
 any_call = st.builds(ToolCall, names, st.dictionaries(st.text(max_size=5), json_values, max_size=3))
-
-
-@given(st.lists(any_call, min_size=1, max_size=3))
-def test_the_canonical_text_of_calls_reads_back_as_those_calls(calls):
-    text = action_text(Action(tool_calls=tuple(calls)))
-    read = parse_call_text(text)
-    assert read is not None
-    assert action_text(read) == text
 
 
 @given(any_call, any_call)

@@ -128,8 +128,9 @@ def test_an_unknown_file_in_a_folder_is_excluded_and_an_error_if_strict(write, t
     ]
     with pytest.raises(RolloutFormatError, match=r"summary\.json"):
         read_rollouts(tmp_path, strict=True)
-    with pytest.raises(UnknownFormatError):
-        read_rollouts([tmp_path, other])
+    for paths in ([tmp_path, other], [other, tmp_path]):
+        with pytest.raises(UnknownFormatError):
+            read_rollouts(paths)
 
 
 def test_a_format_that_does_not_exist_is_named_with_those_that_do(write):

@@ -67,6 +67,11 @@ def test_words_that_differ_are_marked_and_escaped():
     assert marked("same", "same") == ("same", "same")
 
 
+def test_a_word_that_two_unlike_texts_share_by_chance_is_no_agreement():
+    left, _ = marked("give me your id please", "no refund is due to your account and none will follow")
+    assert left == "<mark>give me your id please</mark>"
+
+
 @pytest.mark.parametrize(
     ("raw", "shown"),
     [

@@ -15,6 +15,7 @@ app = typer.Typer(
     help="Tells whether an LLM agent behaves alike when it is run again, and shows where and why it does not.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("report")(report.report)

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int
 
-from likewise.backends.tool_rules import ToolRules, parse_call_text
+from likewise.backends.call_text import parse_call_text
+from likewise.backends.tool_rules import ToolRules
 from likewise.core.errors import RolloutFormatError
 from likewise.core.estimate import Estimate
 from likewise.core.labels import Entailment, Relation

@@ -151,7 +151,7 @@ def _labels(placed: Sequence[_Placed]) -> Iterator[Markup]:
         width = 7.2 * len(name)
         for left, at, side in ((x + _R + 4, x + _R + 4, ""), (x - _R - 4 - width, x - _R - 4, " end")):
             box = (left, y - 7, left + width, y + 7)
-            inside = left >= _LEFT and left + width <= _W - 2
+            inside = left >= _LEFT and left + width <= _W - _RIGHT - 2
             if inside and all(box[2] < a or box[0] > c or box[3] < b or box[1] > d for a, b, c, d in taken):
                 taken.append(box)
                 yield _text(at, y + 4, name, "dot-name" + side)
@@ -202,13 +202,14 @@ def _curve_axes(top: float, bottom: float, base: float) -> Iterator[Markup]:
 
 
 # ------------------------------------------------------------------ heat map
-_NAME, _ROW, _HEAD = 190.0, 22.0, 24.0
+_ROW, _HEAD = 22.0, 24.0
 
 
 def heat_map(rows: Sequence[HeatRow]) -> Markup:
     """Mean distance of every task at every turn; hatched where nothing was measured, empty where no run goes on."""
     turns = max((len(row.cells) for row in rows), default=0)
-    cell = min(38.0, max(13.0, (1080 - _NAME) / max(turns, 1)))
+    name = 30 + 7.0 * max((len(middle(row.label, 23)) for row in rows), default=0)
+    cell = min(38.0, max(13.0, (1120 - name) / max(turns, 1)))
     every = max(1, -(-22 // int(cell)))
     body = [
         Markup(
@@ -217,18 +218,18 @@ def heat_map(rows: Sequence[HeatRow]) -> Markup:
             '<path d="M0 0V6" class="hatch-line"/></pattern></defs>'
         )
     ]
-    body += [_text(_NAME + cell * (t + 0.5), 16, str(t), "tick mid") for t in range(0, turns, every)]
-    body.append(_text(_NAME - 10, 16, "turn", "tick end"))
-    body += [_heat_row(row, _HEAD + _ROW * i, cell) for i, row in enumerate(rows)]
-    width = max(_NAME + cell * turns + 8, 420)
+    body += [_text(name + cell * (t + 0.5), 16, str(t), "tick mid") for t in range(0, turns, every)]
+    body.append(_text(name - 10, 16, "turn", "tick end"))
+    body += [_heat_row(row, _HEAD + _ROW * i, name, cell) for i, row in enumerate(rows)]
+    width = max(name + cell * turns + 8, 420)
     title = f"Mean distance of two runs, {len(rows)} tasks by {turns} turns"
     return _svg(width, _HEAD + _ROW * len(rows) + 4, title, body, links=True)
 
 
-def _heat_row(row: HeatRow, y: float, cell: float) -> Markup:
-    marks = [_text(_NAME - 10, y + 15, middle(row.label, 23), "row-name end")]
+def _heat_row(row: HeatRow, y: float, name: float, cell: float) -> Markup:
+    marks = [_text(name - 10, y + 15, middle(row.label, 23), "row-name end")]
     for turn, one in enumerate(row.cells):
-        x = _NAME + turn * cell
+        x = name + turn * cell
         style = "h-none" if one.distance is None else f"h{round(one.distance * 10)}"
         rect = Markup('<rect x="{:.1f}" y="{:.0f}" width="{:.1f}" height="{:.0f}" class="{}"><title>{}</title></rect>')
         marks.append(rect.format(x + 0.75, y + 1, cell - 1.5, _ROW - 2, style, one.title))

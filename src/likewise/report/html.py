@@ -76,6 +76,7 @@ def render_html(evaluation: Evaluation) -> str:
     script, style = (_asset(environment, name) for name in ("report.js", "report.css"))
     tasks, k, cap = words.worst_first(evaluation.tasks), words.largest_k(evaluation), observation_cap(evaluation.tasks)
     means, counts = _curve_data(tasks)
+    scale = _scale(evaluation)
     return environment.get_template("report.html.j2").render(
         e=evaluation,
         words=words,
@@ -86,7 +87,8 @@ def render_html(evaluation: Evaluation) -> str:
         readings=words.readings(evaluation),
         limit=words.rsd_limit(evaluation.signature.gamma),
         k=k,
-        tasks=[_view(task, evaluation, k, cap) for task in tasks],
+        scale=scale,
+        tasks=[_view(task, scale, k, cap) for task in tasks],
         scatter=_scatter(tasks),
         unplaced=[task for task in tasks if task.rsd_normalised.value is None or task.success_rate.value is None],
         curve=curve(means, counts),
@@ -164,17 +166,14 @@ def _task_figures(task: GroupScore) -> list[_Figure]:
 
 
 # ------------------------------------------------------------------ tasks
-def _view(task: GroupScore, evaluation: Evaluation, k: int | None, cap: int) -> _TaskView:
-    limit = words.rsd_limit(evaluation.signature.gamma) or max(
-        (t.rsd.value or 0.0 for t in evaluation.tasks), default=0
-    )
+def _view(task: GroupScore, scale: float, k: int | None, cap: int) -> _TaskView:
     critical = task.contradictions.critical
     return _TaskView(
         task=task,
         href=anchor(task.task_id),
         name=one_line(task.task_id, 400),
         place=words.quadrant(task),
-        bar=interval_bar(task.rsd.value, task.rsd.low, task.rsd.high, limit),
+        bar=interval_bar(task.rsd.value, task.rsd.low, task.rsd.high, scale),
         pass_hat=None if k is None else words.pass_hat(task, k),
         figures=_task_figures(task),
         tree=fork_tree(task) if task.valid else Markup(""),
@@ -183,6 +182,13 @@ def _view(task: GroupScore, evaluation: Evaluation, k: int | None, cap: int) -> 
         more_quotes=max(0, len(critical) - _SHOWN_CLASHES),
         bounds=[words.bound_sentence(name, bound) for name, bound in task.bounds.items()],
     )
+
+
+def _scale(evaluation: Evaluation) -> float:
+    """Where the bars of RSD end: at its limit, or, with a gamma near 1, at the largest value there is."""
+    limit = words.rsd_limit(evaluation.signature.gamma)
+    largest = max((task.rsd.high or task.rsd.value or 0.0 for task in evaluation.tasks), default=0.0)
+    return limit if limit is not None and limit <= 10 else largest
 
 
 def _quotes(task: GroupScore) -> list[_Quote]:
