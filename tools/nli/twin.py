@@ -9,6 +9,7 @@ Source of the split: Cao et al. 2020, "DeFormer" (arXiv:2005.00697). The symmetr
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ class Layer(nn.Module):
     """One post-norm transformer layer with MPNet's additive attention bias."""
 
     def __init__(self, config: TwinConfig) -> None:
+        """Unfilled weights."""
         super().__init__()
         self.heads = config.heads
         self.q = nn.Linear(config.hidden, config.hidden)
@@ -51,7 +53,7 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(config.hidden, eps=config.layer_norm_eps)
 
     def forward(self, query: Tensor, context: Tensor, bias: Tensor) -> Tensor:
-        """`query` *(batch, q, hidden)* attends to `context` *(batch, c, hidden)* under `bias` *(batch, heads, q, c)*."""
+        """Attend from `query` *(batch, q, hidden)* to `context` *(batch, c, hidden)*; `bias` *(batch, heads, q, c)*."""
 
         def split(x: Tensor) -> Tensor:
             return x.view(x.shape[0], -1, self.heads, x.shape[-1] // self.heads).transpose(1, 2)
@@ -67,6 +69,7 @@ class Twin(nn.Module):
     """Reads two texts apart, compares them together, and answers in both directions."""
 
     def __init__(self, config: TwinConfig) -> None:
+        """Unfilled weights; see `from_mpnet` and `load`."""
         super().__init__()
         self.config = config
         self.words = nn.Embedding(config.vocabulary, config.hidden)
@@ -161,8 +164,6 @@ class Twin(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write `model.safetensors` and `config.json` (label order included)."""
-        import json
-
         folder.mkdir(parents=True, exist_ok=True)
         save_file(self.state_dict(), folder / "model.safetensors")
         config = {"architecture": "twin-nli", "id2label": dict(enumerate(LABELS)), **asdict(self.config)}
@@ -171,8 +172,6 @@ class Twin(nn.Module):
     @classmethod
     def load(cls, folder: Path) -> Twin:
         """Read what `save` wrote."""
-        import json
-
         raw = json.loads((folder / "config.json").read_text())
         known = TwinConfig.__dataclass_fields__
         model = cls(TwinConfig(**{key: value for key, value in raw.items() if key in known}))

@@ -12,9 +12,8 @@ from typing import ParamSpec
 import typer
 
 from likewise.core.errors import BackendError, LikewiseError, MissingExtraError
-from likewise.core.state_text import canonical_text
 
-__all__ = ["ExitCode", "plain_errors"]
+__all__ = ["ExitCode", "plain_errors", "say"]
 
 Parameters = ParamSpec("Parameters")
 
@@ -42,42 +41,46 @@ def plain_errors(command: Callable[Parameters, None]) -> Callable[Parameters, No
     def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
             command(*args, **kwargs)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # here, where a closed pipe is still ours to be quiet about
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
+        except BrokenPipeError:  # the reader of our output has gone, which is its right
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except (Exception, KeyboardInterrupt) as problem:
             if kwargs.get("debug"):
                 raise
-            raise typer.Exit(_explain(problem)) from None
+            raise typer.Exit(_explain(problem, resumes=kwargs.get("no_store") is False)) from None
 
     return guarded
 
 
-def _explain(problem: BaseException) -> ExitCode:
+def _explain(problem: BaseException, resumes: bool) -> ExitCode:
     """Say what happened on standard error, and give the exit code for it."""
-    if isinstance(problem, BrokenPipeError):  # the reader of our output has gone, which is its right
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FINE
     if isinstance(problem, KeyboardInterrupt):
-        _say("interrupted. What was judged is kept; the same command goes on from there.")
+        kept = "; what was judged is kept, and the same command goes on from there" if resumes else ""
+        say(f"interrupted{kept}")
         return ExitCode.INTERRUPTED
     if isinstance(problem, (BackendError, MissingExtraError)):
-        _say(f"error: {problem}")
+        say(f"error: {problem}")
         return ExitCode.BACKEND
     if isinstance(problem, LikewiseError):
-        _say(f"error: {problem}")
+        say(f"error: {problem}")
         return ExitCode.INPUT
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""
-        _say(f"error: {where}{problem.strerror or problem}")
+        say(f"error: {where}{problem.strerror or problem}")
         return ExitCode.INPUT
     if isinstance(problem, MemoryError):
-        _say("error: out of memory. Split the input into files of fewer tasks.")
+        say("error: out of memory; split the input into files of fewer tasks")
         return ExitCode.INPUT
-    _say(f"internal error: {type(problem).__name__}: {problem}")
-    _say("This is a fault of likewise, not of your input. Run again with --debug and report the traceback.")
+    say(f"internal error: {type(problem).__name__}: {problem}")
+    say("this is a fault of likewise, not of your input; run again with --debug and report the traceback")
     return ExitCode.INTERNAL
 
 
-def _say(message: str) -> None:
-    # Error texts quote log files, and those may hold terminal escapes.
-    typer.echo("likewise: " + canonical_text(message), err=True)
+def say(message: str) -> None:
+    """Print one line on standard error, free of the terminal escapes that quoted log text may hold."""
+    from likewise.report.text import one_line
+
+    typer.echo("likewise: " + one_line(message), err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from likewise.cli.errors import plain_errors
-from likewise.cli.options import AsJson, Debug, NoStore, Quiet, Store
+from likewise.cli.options import AsJson, Debug, NoStore, Quiet, Store, open_store
 
 __all__ = ["judge_eval"]
 
@@ -40,14 +39,13 @@ def judge_eval(
 ) -> None:
     """Judge labelled pairs and print accuracy, macro-F1 and the confusion matrix, with intervals."""
     del debug
-    from likewise.backends.label_store import LabelStore, default_path
     from likewise.backends.onnx_nli import embedded_judge
     from likewise.cli.progress import progress_display
     from likewise.evaluation.judge_eval import evaluate_judge, read_labelled_pairs
     from likewise.scoring.stored_judge import StoredJudge
 
     pairs = read_labelled_pairs(file, task=str(task) if task else None)
-    with nullcontext() if no_store else LabelStore(store or default_path()) as label_store:
+    with open_store(store, no_store) as label_store:
         result = evaluate_judge(pairs, StoredJudge(embedded_judge(), label_store, progress_display(quiet)))
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))

@@ -1,0 +1,85 @@
+"""Files that a command writes: refused before the work where they cannot be, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+__all__ = ["check_targets", "write_target"]
+
+STANDARD_OUTPUT = "-"
+
+
+def check_targets(targets: dict[str, str | None], runs: Sequence[Path]) -> None:
+    """Refuse targets that cannot be written, or that would destroy what is to be read.
+
+    Args:
+        targets: Option -> file it names, or None.
+        runs: Files and folders to be read.
+
+    Raises:
+        typer.BadParameter: A target cannot be written; it says why.
+    """
+    given = {option: target for option, target in targets.items() if target is not None}
+    if len({_place(target) for target in given.values()}) < len(given):
+        raise typer.BadParameter("each needs a file of its own", param_hint=" and ".join(given))
+    for option, target in given.items():
+        problem = None if target == STANDARD_OUTPUT else _problem(Path(target), runs)
+        if problem:
+            raise typer.BadParameter(problem, param_hint=option)
+
+
+def _place(target: str) -> str:
+    return target if target == STANDARD_OUTPUT else os.path.realpath(target)
+
+
+def _problem(target: Path, runs: Sequence[Path]) -> str | None:
+    folder = target.absolute().parent
+    try:
+        if target.is_dir():
+            return f"{target} is a folder; name a file in it"
+        if not folder.is_dir():
+            return f"the folder {folder} does not exist; create it first"
+        if not target.exists():
+            return None if os.access(folder, os.W_OK) else f"the folder {folder} cannot be written"
+    except (OSError, ValueError) as error:
+        return f"{target} cannot be a file's name: {error}"
+    if not target.is_file():  # a device or a pipe
+        return None
+    if any(run.exists() and run.samefile(target) for run in runs) or _holds_runs(target):
+        return f"{target} holds recorded runs and would be overwritten; the option names the file to write"
+    return None
+
+
+def _holds_runs(target: Path) -> bool:
+    """`likewise report --json runs/*.json` makes the first log the target: it must survive that."""
+    from likewise.core.errors import LikewiseError
+    from likewise.formats.files import read_head
+    from likewise.formats.registry import FORMATS
+
+    try:
+        head = read_head(target)
+    except LikewiseError:
+        return False
+    return any(each.sniff(head, target) is None for each in FORMATS.values())
+
+
+def write_target(target: str, text: str) -> bool:
+    """Write to a file atomically, or to standard output; tell whether it was a file.
+
+    Raises:
+        OSError: It cannot be written; named by the target, not by the temporary file beside it.
+    """
+    from likewise.report.write import write_atomically
+
+    if target == STANDARD_OUTPUT:
+        typer.echo(text, nl=False)
+        return False
+    try:
+        write_atomically(target, text)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written ({error.strerror or error})", target) from error
+    return True
