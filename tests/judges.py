@@ -81,9 +81,10 @@ class StoppingJudge(TableJudge):
 
 
 class NeverJudge:
-    """Must not be asked."""
+    """Must not be asked; may bear another judge's name, so that a store answers for it."""
 
-    judge_id = "never"
+    def __init__(self, judge_id: str = "never"):
+        self.judge_id = judge_id
 
     def judge(self, pairs: Sequence[TextPair], progress: ProgressTask | None = None) -> Iterator[Judgement]:
         if pairs:

@@ -1,12 +1,12 @@
 """Readers against the real samples. Expected values come from a walk over the raw JSON, or from the spec's counts."""
 
 import json
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
+from data_folder import data_folder
 from likewise.core.rollout import StopReason
 from likewise.formats import read_rollouts
 
@@ -19,11 +19,7 @@ GROK_MINI = "tau2/airline_relaxed_grok-3-mini_4trials.json"
 
 @pytest.fixture(scope="module")
 def samples():
-    root = Path(os.environ.get("LIKEWISE_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-    folder = root / "rollouts"
-    if not folder.is_dir():
-        pytest.fail(f"no sample rollouts in {folder}: set LIKEWISE_DATA to the folder that holds rollouts/")
-    return folder
+    return data_folder() / "rollouts"
 
 
 def raw(path):

@@ -511,3 +511,8 @@ def test_the_users_guide_shows_the_table_as_it_is():
     assert [line.split("`")[1].removeprefix("tool:") for line in shown] == [rule.name for rule in RULES]
     for line, rule in zip(shown, RULES, strict=True):
         assert line.endswith(f"| {'the judge decides' if rule.relation is None else rule.relation.name.lower()} |")
+
+
+def test_words_that_nobody_sees_are_an_empty_action():
+    assert acted(Action("\u200b"), Action("hello")) == Judgement.certain(NE, "empty-action")
+    assert acted(Action("\x00"), Action("\u200b")) == Judgement.certain(EQ, "identical")

@@ -41,10 +41,7 @@ def test_no_contradiction_either_way_is_not_yet_equivalence():
 def test_all_nine_combinations_follow_definition_1():
     triples = {Entailment.ENTAILS: ENTAILS, Entailment.NEUTRAL: NEUTRAL, Entailment.CONTRADICTS: CONTRADICTS}
     for a, b in itertools.product(Entailment, repeat=2):
-        if Entailment.CONTRADICTS in (a, b):
-            expected = CO
-        else:
-            expected = EQ if a == b == Entailment.ENTAILS else NE
+        expected = CO if Entailment.CONTRADICTS in (a, b) else EQ if a == b == Entailment.ENTAILS else NE
         assert Judgement.from_nli(triples[a], triples[b]).relation is expected
 
 

@@ -165,3 +165,12 @@ def test_a_tools_json_is_compared_as_json_and_anything_else_as_text():
 
 def test_a_users_words_are_never_read_as_json():
     assert observation_text(Observation("user", '{"b": 1, "a": 2}')) == '{"b": 1, "a": 2}'
+
+
+@given(st.text(alphabet=st.sampled_from("a \n\u200b\x00\ufeff\ud83d\u00a0"), max_size=5))
+def test_an_action_is_empty_where_its_canonical_text_is(text):
+    assert Action(text).is_empty == (canonical_text(text) == "") == (action_text(Action(text)) == "")
+
+
+def test_words_that_nobody_sees_leave_no_line():
+    assert action_text(Action("\u200b", (GET,))) == "get({})"

@@ -19,6 +19,9 @@ import torch
 from pairs import Pair, batches, read_pairs
 from torch import Tensor, nn
 from trainees import CrossTrainee, Trainee, TwinTrainee, distillation_loss
+from twin import LABELS
+
+CONTRADICTION = LABELS.index("contradiction")
 
 
 def supports_bf16() -> bool:
@@ -51,6 +54,11 @@ def batch_loss(trainee: Trainee, teacher: Trainee | None, chunk: list[Pair], gol
     """Cross-entropy on gold labels; with a teacher, mixed with distillation (a twin learns both directions)."""
     premises, hypotheses = [p.premise for p in chunk], [p.hypothesis for p in chunk]
     truth = torch.tensor([p.label for p in chunk])
+    if teacher is None and isinstance(trainee, TwinTrainee):
+        both = trainee.both_directions(premises, hypotheses).float()
+        clashing = truth == CONTRADICTION  # what cannot both be true cannot both be true the other way round either
+        logits, labels = torch.cat([both[:, 0], both[clashing, 1]]), torch.cat([truth, truth[clashing]])
+        return nn.functional.cross_entropy(logits, labels)
     if teacher is None:
         return nn.functional.cross_entropy(trainee.logits(premises, hypotheses).float(), truth)
     with torch.no_grad():

@@ -18,7 +18,7 @@ from jaxtyping import Float32, Int64
 
 from likewise.backends.onnx_session import file_digest, load_session, load_tokenizer, side_by_side
 from likewise.backends.sentences import LongText, aggregate
-from likewise.core.errors import BackendError, LabelError
+from likewise.core.errors import BackendError
 from likewise.core.labels import Entailment, Judgement
 from likewise.core.protocols import ProgressTask
 
@@ -28,8 +28,6 @@ CHUNK = 64
 """Pairs settled between two progress steps."""
 STATE_BYTES = 256 * 2**20
 """Memory for read texts; older ones are read again when needed."""
-MAX_CHARACTERS = 1_000_000
-"""A text beyond this is not judged: it is a dump, not an action."""
 CLASSES = {"entailment": Entailment.ENTAILS, "neutral": Entailment.NEUTRAL, "contradiction": Entailment.CONTRADICTS}
 
 States = Float32[np.ndarray, "1 tokens hidden"]
@@ -67,9 +65,6 @@ class OnnxNli:
         """Judge each pair in order, both directions; see core.protocols.Judge."""
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
-            for first, second in chunk:
-                if max(len(first), len(second)) > MAX_CHARACTERS:
-                    raise LabelError(f"a text of over {MAX_CHARACTERS:,} characters is not judged", first, second)
             split = {text: LongText(text, self._ids, self._window) for pair in chunk for text in pair}
             needed: dict[tuple[str, str], None] = {}
             for first, second in chunk:

@@ -7,7 +7,9 @@ contradicts the sentence of A that it is aligned with (the one that shares most 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from heapq import nsmallest
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +21,9 @@ __all__ = ["LongText", "aggregate", "split_sentences"]
 
 CANDIDATES = 3
 """Sentences of the other text that one sentence is compared with: those that share most words with it."""
+
+MOST_HOLDERS = 500
+"""Units looked at for one sentence; a word in more units than that tells nothing."""
 
 Triple: TypeAlias = tuple[float, float, float]
 Compared: TypeAlias = Mapping[tuple[str, str], Float32[np.ndarray, "2 3"]]
@@ -64,14 +69,22 @@ class LongText:
         for i, words in enumerate(self._words):
             for word in words:
                 holders.setdefault(word, []).append(i)
+        place = {unit: i for i, unit in enumerate(self.units)}
+        sizes = [len(words) for words in self._words]
         ranked = []
-        for words in other._words:
-            shared: dict[int, int] = {}
-            for word in words:
-                for i in holders.get(word, ())[:500]:  # a word in more units than that tells nothing
-                    shared[i] = shared.get(i, 0) + 1
-            best = sorted(shared, key=lambda i: (-shared[i] / (len(self._words[i] | words) or 1), i))[:CANDIDATES]
-            ranked.append(best or [0])
+        for unit, words in zip(other.units, other._words, strict=True):
+            equal = place.get(unit)
+            shared: Counter[int] = Counter()
+            # Rare words first: they tell most; common ones only while there is room for more candidates.
+            for word in sorted(words & holders.keys(), key=lambda word: (len(holders[word]), word)):
+                held = holders[word]
+                if shared and shared.total() + len(held) > MOST_HOLDERS:
+                    break
+                shared.update(held[:MOST_HOLDERS])
+            if equal is not None:
+                shared[equal] = len(words)
+            ranks = [(i != equal, -n / ((sizes[i] + len(words) - n) or 1), i) for i, n in shared.items()]
+            ranked.append([i for _, _, i in nsmallest(CANDIDATES, ranks)] or [0])
         return ranked
 
     def comparisons(self, other: LongText) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeAlias
 
 from likewise.core.labels import Judgement, Relation
@@ -254,6 +255,12 @@ class _Masked:
         return cls(slots, tokens + _content(text[position:]), labels, naming)
 
 
+@lru_cache(maxsize=2048)
+def _masked(text: str) -> _Masked:
+    """A text stands in many pairs, and reading its slots is most of the guard's work."""
+    return _Masked.of(text)
+
+
 def _content(piece: str) -> list[str]:
     words = (match.group() for match in _TOKEN.finditer(piece.casefold().replace("’", "'")))
     return [word for word in words if word not in _IDLE]
@@ -286,7 +293,7 @@ def slot_verdict(a: str, b: str) -> SlotVerdict | None:
     differ otherwise: a value behind the same two words that differs makes the pair at best neutral, unless the
     other text has the value elsewhere. Extra slots of one text say nothing.
     """
-    first, second = _Masked.of(a), _Masked.of(b)
+    first, second = _masked(a), _masked(b)
     if first.tokens == second.tokens:
         return _verdict_of_same(first, second)
     return _cap(first, second)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TypeAlias
 
 __all__ = ["Action", "Excluded", "JsonValue", "Observation", "Rollout", "StopReason", "ToolCall", "Turn"]
@@ -22,6 +21,11 @@ class StopReason(StrEnum):
     """A limit from outside (turns, time, tokens) ended it: the turns after the cut are not measured."""
     INVALID = "invalid"
     """The harness failed, not the agent: the rollout is counted and shown, and never scored."""
+
+
+def _shows(text: str) -> bool:
+    """Whether a reader sees anything: spaces, control and zero-width characters alone say nothing."""
+    return any(character.isprintable() and not character.isspace() for character in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Action:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was said and nothing was called."""
-        return not self.text.strip() and not self.tool_calls
+        return not _shows(self.text) and not self.tool_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class Rollout:
     problem: str | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
-    meta: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
+    meta: Mapping[str, JsonValue] = field(default_factory=dict)
     last_observations: tuple[Observation, ...] = ()
 
     def __post_init__(self) -> None:
@@ -113,7 +117,7 @@ class Rollout:
     @property
     def answer(self) -> str | None:
         """Text of the last action that says something; None where no action does."""
-        return next((turn.action.text for turn in reversed(self.turns) if turn.action.text.strip()), None)
+        return next((turn.action.text for turn in reversed(self.turns) if _shows(turn.action.text)), None)
 
 
 @dataclass(frozen=True, slots=True)

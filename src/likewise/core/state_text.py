@@ -9,6 +9,7 @@ import json
 import math
 import re
 import unicodedata
+from functools import lru_cache
 
 from likewise.core.rollout import Action, JsonValue, Observation, ToolCall
 
@@ -24,15 +25,26 @@ __all__ = [
 ]
 
 STATE_TEXT_VERSION = 1
+REMEMBERED_CHARACTERS = 2_000
+"""Longest text whose canonical form is kept: the same texts are asked for many times."""
 
 _SPACE = re.compile(r"\s+")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "\u2011": "-", "…": "..."})
 
 
 def canonical_text(text: str) -> str:
     """Text up to differences that no reader sees: NFC, control and zero-width characters out, spaces collapsed."""
+    return _remembered(text) if len(text) <= REMEMBERED_CHARACTERS else _canonical(text)
+
+
+@lru_cache(maxsize=16_384)
+def _remembered(text: str) -> str:
+    return _canonical(text)
+
+
+def _canonical(text: str) -> str:
     visible = _INVISIBLE.sub("", _CONTROL.sub(" ", text)).translate(_QUOTES)
     return _SPACE.sub(" ", unicodedata.normalize("NFC", visible)).strip()
 
@@ -76,9 +88,8 @@ def tool_call_text(call: ToolCall) -> str:
 
 def action_text(action: Action) -> str:
     """Canonical text of an action: its words, then its calls, sorted because parallel calls are a set."""
-    parts = [canonical_text(action.text)] if action.text.strip() else []
-    parts += sorted(tool_call_text(call) for call in action.tool_calls)
-    return "\n".join(parts)
+    parts = [canonical_text(action.text), *sorted(tool_call_text(call) for call in action.tool_calls)]
+    return "\n".join(part for part in parts if part)
 
 
 def action_key(action: Action) -> str:

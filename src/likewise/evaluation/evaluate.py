@@ -13,7 +13,7 @@ from likewise.backends.onnx_nli import embedded_judge
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.errors import GroupError
 from likewise.core.estimate import Estimate
-from likewise.core.group import group_rollouts
+from likewise.core.group import RolloutGroup, group_rollouts
 from likewise.core.protocols import Encoder, Judge, Progress, no_progress
 from likewise.core.rollout import Excluded, Rollout
 from likewise.core.signature import Signature
@@ -24,7 +24,7 @@ from likewise.metrics.pass_k import pass_at_k, pass_hat_k
 from likewise.metrics.resampling import bootstrap_mean
 from likewise.scoring.label import Labeller
 from likewise.scoring.results import GroupScore
-from likewise.scoring.score import ScoringOptions, fork_pairs, needed_pairs, score_group
+from likewise.scoring.score import Alignments, ScoringOptions, align_group, fork_pairs, needed_pairs, score_group
 from likewise.scoring.stored_judge import StoredJudge
 
 __all__ = ["evaluate"]
@@ -77,12 +77,15 @@ def evaluate(
     judge, encoder = judge or embedded_judge(), encoder or embedded_encoder()
     rules = rules or ToolRules()
     labeller = Labeller(StoredJudge(judge, store, progress), rules)
-    labels = labeller.settle(pair for group in groups for pair in needed_pairs(group))
+    alignments = _align(groups, progress)
+    labels = labeller.settle(
+        pair for group, found in zip(groups, alignments, strict=True) for pair in needed_pairs(group, found)
+    )
     labels = labeller.settle(pair for group in groups for pair in fork_pairs(group, labels))
     scores = []
     with progress("scoring tasks", total=len(groups)) as task:
-        for group in groups:
-            scores.append(score_group(group, labels, encoder=encoder, options=options))
+        for group, found in zip(groups, alignments, strict=True):
+            scores.append(score_group(group, labels, alignments=found, encoder=encoder, options=options))
             task.advance()
     if labels.failures:
         reasons = Counter(labels.failures.values())
@@ -113,6 +116,15 @@ def evaluate(
         ),
         files=files,
     )
+
+
+def _align(groups: Sequence[RolloutGroup], progress: Progress) -> list[Alignments]:
+    with progress("aligning turns", total=len(groups)) as task:
+        alignments = []
+        for group in groups:
+            alignments.append(align_group(group))
+            task.advance()
+    return alignments
 
 
 def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence: float) -> Summary:

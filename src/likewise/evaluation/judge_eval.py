@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                     raise RolloutFormatError(str(path), f"a line of over {MAX_LINE:,} characters", line=number)
                 if line.strip():
                     yield number, line
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as problem:
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise RolloutFormatError(str(path), f"not readable as text ({problem})") from None
 
 
@@ -204,7 +205,7 @@ def _action_guesses(labelled: LabelledPairs, judge: StoredJudge, rules: ToolRule
     guesses: list[int | str] = []
     for first, second in actions:
         judgement = labels.of(first, second)
-        guesses.append("the judge could not label the pair" if judgement is None else int(judgement.relation))
+        guesses.append((labels.failure(first, second) or "") if judgement is None else int(judgement.relation))
     return guesses
 
 

@@ -257,7 +257,9 @@ def bootstrap_mean(
     if np.ptp(values) == 0:
         return Estimate(float(values[0]), n=n, reason=f"all {n} tasks have one value: resampling shows no spread")
     generator = np.random.default_rng(seed)
-    means = np.array([values[generator.integers(0, n, n)].mean() for _ in range(resamples)])
+    rows = max(1, 1_000_000 // n)  # draws held at once, so that memory does not grow with the number of resamples
+    drawn = (min(rows, resamples - start) for start in range(0, resamples, rows))
+    means = np.concatenate([values[generator.integers(0, n, (k, n))].mean(axis=1) for k in drawn])
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     stderr = float(values.std(ddof=1)) / math.sqrt(n)
     return Estimate(value, min(float(low), value), max(float(high), value), stderr, n)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from likewise.core.state_text import canonical_text
+from likewise.report.text import one_line
 
 __all__ = ["render_inspection"]
 
@@ -18,7 +18,7 @@ COUNTS = ("tasks", "rollouts", "valid", "turns", "tool_calls")
 
 def _plain(value: object) -> Text:
     """A cell that prints as it stands: log text is neither markup nor terminal escapes."""
-    return Text(canonical_text(str(value)) if value is not None else "-")
+    return Text(one_line(str(value)) if value is not None else "-")
 
 
 def render_inspection(summary: Mapping[str, Any], console: Console) -> None:
@@ -36,4 +36,4 @@ def render_inspection(summary: Mapping[str, Any], console: Console) -> None:
             excluded.add_row(_plain(row["task_id"]), _plain(row["run_id"]), _plain(row["reason"]))
         console.print(excluded)
     for warning in summary["warnings"]:
-        console.print(Text("warning: " + canonical_text(warning)))
+        console.print(Text("warning: " + one_line(warning)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from likewise.core.estimate import Estimate
 from likewise.evaluation.judge_eval import JudgeScore
+from likewise.report.text import one_line
 
 __all__ = ["render_judge_table"]
 
@@ -35,6 +37,6 @@ def render_judge_table(score: JudgeScore, console: Console) -> None:
     if score.per_kind:
         kinds = Table("kind", "accuracy", "macro F1", "pairs")
         for kind, (right, f1) in score.per_kind.items():
-            kinds.add_row(kind, _figure(right), _figure(f1), str(right.n))
+            kinds.add_row(Text(one_line(kind)), _figure(right), _figure(f1), str(right.n))
         console.print(kinds, markup=False)
     console.print(score.signature, style="dim", highlight=False, markup=False, soft_wrap=True)

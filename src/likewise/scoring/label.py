@@ -20,6 +20,9 @@ from likewise.scoring.stored_judge import StoredJudge, TextPair, ordered
 
 __all__ = ["ActionLabels", "Labeller", "label_pairs", "pair_labels"]
 
+MAX_CHARACTERS = 50_000
+"""Longest text that is judged, by the slot guard as by the judge."""
+
 
 @dataclass(slots=True)
 class ActionLabels:
@@ -48,6 +51,10 @@ class ActionLabels:
     def asked(self, first: Action, second: Action) -> bool:
         """Whether this pair was ever asked for."""
         return ordered(action_key(first), action_key(second)) in self
+
+    def failure(self, first: Action, second: Action) -> str | None:
+        """Why this pair could not be judged; None where it was."""
+        return self._failures.get(ordered(action_key(first), action_key(second)))
 
     @property
     def failures(self) -> dict[TextPair, str]:
@@ -108,6 +115,8 @@ class Labeller:
         for pair in pairs:
             if pair[0] == pair[1]:
                 outcomes[pair] = Judgement.certain(Relation.EQUIVALENT, "identical")
+            elif max(map(len, pair)) > MAX_CHARACTERS:
+                outcomes[pair] = f"a text of over {MAX_CHARACTERS:,} characters is a dump, not an action"
             elif (verdict := slot_verdict(*pair)) is not None and not verdict.is_cap:
                 outcomes[pair] = Judgement.certain(verdict.relation, verdict.rule)
         answers = self.judge.ask([pair for pair in pairs if pair not in outcomes])

@@ -88,7 +88,7 @@ class TurnScore:
     ended: int
     """Pairs of which one run had ended (each counts 1 under the absorb policy)."""
     unmeasured: int
-    """Pairs of which one run was cut from outside."""
+    """Pairs of which one run was cut from outside, or whose judgement failed."""
 
 
 @dataclass(frozen=True, slots=True)

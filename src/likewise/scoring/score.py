@@ -9,28 +9,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int8
 
 from likewise.core.estimate import Estimate
 from likewise.core.group import LengthPolicy, RolloutGroup
-from likewise.core.labels import NOT_MEASURED, PairLabels, Relation
+from likewise.core.labels import NOT_MEASURED, Judgement, PairLabels, Relation
 from likewise.core.protocols import Encoder
 from likewise.core.rollout import Action
-from likewise.core.state_text import action_text, canonical_json, canonical_text
+from likewise.core.state_text import action_text, canonical_json
 from likewise.metrics import bounds, divergence, equivalence, forks, tool_sequences, total_variance
+from likewise.metrics.alignment import Block
 from likewise.metrics.contradiction import summarise
-from likewise.metrics.entropy import semantic_entropy
 from likewise.metrics.nli_distance import hard_distance, soft_distance
 from likewise.metrics.resampling import pair_mean, wilson_interval
+from likewise.scoring.answers import answer_pairs, score_answers
 from likewise.scoring.fork import describe_fork, observation_pairs
 from likewise.scoring.label import ActionLabels, pair_labels, time_aligned_pairs
 from likewise.scoring.results import Clash, Contradictions, GroupScore, PairTurn, ToolUse, TurnScore
-from likewise.scoring.turn_alignment import align_actions, block_actions
+from likewise.scoring.turn_alignment import Profile, align_profiles, block_actions
 
-__all__ = ["ScoringOptions", "fork_pairs", "needed_pairs", "score_group"]
+__all__ = ["Alignments", "ScoringOptions", "align_group", "fork_pairs", "needed_pairs", "score_group"]
+
+Alignments: TypeAlias = "Sequence[tuple[Block, ...] | None]"
 
 GAP_DISTANCE = 0.5
 """Distance of an action that the other run, still going on, did not take: a neutral extra (aligned form only)."""
@@ -46,23 +49,22 @@ class ScoringOptions:
     confidence: float = 0.95
 
 
-def _answers(group: RolloutGroup) -> list[Action | None]:
-    """What each valid rollout told its user last; None where it said nothing."""
-    return [Action(rollout.answer) if rollout.answer else None for rollout in group.valid]
+def align_group(group: RolloutGroup) -> Alignments:
+    """The alignment of each pair of valid rollouts, in order of `group.pairs`; None where it is too long to find."""
+    profiles = [[Profile.of(action) for action in rollout.actions] for rollout in group.valid]
+    return [align_profiles(profiles[i], profiles[j]) for i, j in group.pairs]
 
 
-def needed_pairs(group: RolloutGroup) -> Iterator[tuple[Action, Action]]:
+def needed_pairs(group: RolloutGroup, alignments: Alignments | None = None) -> Iterator[tuple[Action, Action]]:
     """Pairs that must be judged before anything is known: time-aligned, edit-aligned, final answers."""
     yield from time_aligned_pairs(group)
-    for i, j in group.pairs:
+    for (i, j), blocks in zip(group.pairs, alignments or align_group(group), strict=True):
         first, second = group.valid[i].actions, group.valid[j].actions
-        for block in align_actions(first, second):
+        for block in blocks or ():
             together = block_actions(block, first, second)
             if together is not None:
                 yield together
-    for a, b in combinations(_answers(group), 2):
-        if a is not None and b is not None:
-            yield a, b
+    yield from answer_pairs(group)
 
 
 def fork_pairs(group: RolloutGroup, labels: ActionLabels) -> Iterator[tuple[Action, Action]]:
@@ -74,25 +76,32 @@ def fork_pairs(group: RolloutGroup, labels: ActionLabels) -> Iterator[tuple[Acti
 
 
 def turn_classes(group: RolloutGroup, labels: PairLabels) -> Int[np.ndarray, "turns runs"]:
-    """Equivalence class of each run at each turn: runs that ended are one class, runs that were cut none (-1)."""
+    """Equivalence class of each run at each turn: runs that ended are one class, runs that were cut none (-1).
+
+    A pair that could not be judged counts as alike here: a judge's failure must not make runs part. A run of which no
+    pair could be judged is not measured.
+    """
     k, turns = len(group.valid), labels.relation.shape[1]
     lengths, cut = np.array(group.lengths, dtype=np.int64), np.array(group.cut, dtype=np.bool_)
     classes = np.full((turns, k), NOT_MEASURED, dtype=np.int64)
     for t in range(turns):
-        ended = (lengths <= t) & ~cut
+        acting = lengths > t
+        measured = acting | ~cut
         relation: Int8[np.ndarray, "runs runs"] = np.full((k, k), NOT_MEASURED, dtype=np.int8)
+        known = np.zeros(k, dtype=np.bool_)
         for p, (i, j) in enumerate(group.pairs):
-            both_ended, one_ended = ended[i] and ended[j], ended[i] != ended[j]
-            value = labels.relation[p, t]
-            if both_ended:
-                value = np.int8(Relation.EQUIVALENT)
-            elif one_ended and not ((lengths[i] <= t and cut[i]) or (lengths[j] <= t and cut[j])):
-                value = np.int8(Relation.CONTRADICTORY)
+            if not (measured[i] and measured[j]):
+                continue
+            failed = acting[i] and acting[j] and labels.relation[p, t] == NOT_MEASURED
+            known[[i, j]] |= not failed
+            if acting[i] != acting[j]:
+                value = Relation.CONTRADICTORY
+            elif acting[i] and not failed:
+                value = Relation(int(labels.relation[p, t]))
+            else:
+                value = Relation.EQUIVALENT
             relation[i, j] = relation[j, i] = value
-        measured = (lengths > t) | ended
-        for run in np.flatnonzero(measured):
-            relation[run, run] = Relation.EQUIVALENT
-        classes[t] = equivalence.equivalence_classes(relation).classes
+        classes[t] = np.where(known, equivalence.equivalence_classes(relation).classes, NOT_MEASURED)
     return classes
 
 
@@ -116,17 +125,23 @@ def _turn_distance(
     return turn_distance, (float(band.low.mean()), float((band.high + possible).mean()))
 
 
-def _aligned_rsd(group: RolloutGroup, labels: ActionLabels, options: ScoringOptions) -> Estimate:
+def _aligned_rsd(
+    group: RolloutGroup, labels: ActionLabels, alignments: Alignments, options: ScoringOptions
+) -> Estimate:
     """The discounted sum over turns aligned by edit distance, in [0, 1/(1-gamma)]; see scoring.turn_alignment."""
+    if len(group.valid) < 2:
+        return Estimate.undefined(f"{len(group.valid)} valid rollout(s): divergence needs at least two")
     sums = []
-    for i, j in group.pairs:
+    for (i, j), blocks in zip(group.pairs, alignments, strict=True):
+        if blocks is None:
+            return Estimate.undefined(f"runs of {group.lengths[i]} and {group.lengths[j]} turns are too long to align")
         first, second = group.valid[i].actions, group.valid[j].actions
         distances = []
-        for block in align_actions(first, second):
+        for block in blocks:
             together = block_actions(block, first, second)
             if together is not None:
                 judgement = labels.of(*together)
-                distances.append(np.nan if judgement is None else _distance(judgement.relation))
+                distances.append(np.nan if judgement is None else _distance(judgement, options.soft))
             else:
                 distances.append(_gap(group, (i, j), block.first, block.second, options.length_policy))
         weights = options.gamma ** np.arange(len(distances))
@@ -135,8 +150,11 @@ def _aligned_rsd(group: RolloutGroup, labels: ActionLabels, options: ScoringOpti
     return pair_mean(np.array(sums), pairs, 1 / (1 - options.gamma), options.confidence)
 
 
-def _distance(relation: Relation) -> float:
-    return float(hard_distance(np.array([relation], dtype=np.int8))[0])
+def _distance(judgement: Judgement, soft: bool) -> float:
+    if soft:
+        forward, backward = (np.array([p], dtype=np.float32) for p in (judgement.forward, judgement.backward))
+        return float(soft_distance(forward, backward)[0])
+    return float(hard_distance(np.array([judgement.relation], dtype=np.int8))[0])
 
 
 def _gap(
@@ -152,13 +170,19 @@ def _gap(
 
 
 def _turn_scores(
-    group: RolloutGroup, labels: PairLabels, turn_distance: Float[np.ndarray, "pairs turns"], gamma: float
+    group: RolloutGroup,
+    labels: PairLabels,
+    turn_distance: Float[np.ndarray, "pairs turns"],
+    options: ScoringOptions,
 ) -> tuple[TurnScore, ...]:
-    mean, tail = divergence.per_turn_mean(turn_distance), divergence.rsd_from_turn(turn_distance, gamma)
+    mean, tail = divergence.per_turn_mean(turn_distance), divergence.rsd_from_turn(turn_distance, options.gamma)
+    lengths, cut = np.array(group.lengths, dtype=np.int64), np.array(group.cut, dtype=np.bool_)
+    open_from = divergence.first_unmeasured_turn(labels.pairs, lengths, cut, options.length_policy)
     scores = []
     for t in range(turn_distance.shape[1]):
-        relation, distance = labels.relation[:, t], turn_distance[:, t]
-        judged = relation != NOT_MEASURED
+        relation, acting = labels.relation[:, t], lengths[labels.pairs] > t
+        ended = acting.any(axis=1) & (~acting & ~cut[labels.pairs]).any(axis=1)
+        failed = acting.all(axis=1) & (relation == NOT_MEASURED)
         scores.append(
             TurnScore(
                 turn=t,
@@ -167,8 +191,8 @@ def _turn_scores(
                 equivalent=int((relation == Relation.EQUIVALENT).sum()),
                 neutral=int((relation == Relation.NEUTRAL).sum()),
                 contradictory=int((relation == Relation.CONTRADICTORY).sum()),
-                ended=int((~judged & (distance == 1.0)).sum()),
-                unmeasured=int(np.isnan(distance).sum()),
+                ended=int(ended.sum()),
+                unmeasured=int((failed | ((open_from >= 0) & (open_from <= t))).sum()),
             )
         )
     return tuple(scores)
@@ -202,19 +226,6 @@ def _contradictions(group: RolloutGroup, labels: PairLabels, options: ScoringOpt
     )
 
 
-def _answer_relation(group: RolloutGroup, labels: ActionLabels) -> Int8[np.ndarray, "runs runs"]:
-    answers = _answers(group)
-    relation: Int8[np.ndarray, "runs runs"] = np.full((len(answers), len(answers)), NOT_MEASURED, dtype=np.int8)
-    for i, answer in enumerate(answers):
-        if answer is not None:
-            relation[i, i] = Relation.EQUIVALENT
-    for i, j in combinations(range(len(answers)), 2):
-        a, b = answers[i], answers[j]
-        if a is not None and b is not None and (judgement := labels.of(a, b)) is not None:
-            relation[i, j] = relation[j, i] = judgement.relation
-    return relation
-
-
 def _tool_use(group: RolloutGroup) -> ToolUse:
     calls = [[call for action in rollout.actions for call in action.tool_calls] for rollout in group.valid]
     names = [[call.name for call in run] for run in calls]
@@ -231,14 +242,6 @@ def _tool_use(group: RolloutGroup) -> ToolUse:
     )
 
 
-def _embedding_variance(texts: Sequence[str], encoder: Encoder | None) -> Estimate:
-    if encoder is None:
-        return Estimate.undefined("no encoder was given")
-    if len(texts) < 2:
-        return Estimate.undefined(f"{len(texts)} rollout(s) with an answer: variance needs at least two")
-    return total_variance.embedding_total_variance(encoder.encode([canonical_text(text) for text in texts]))
-
-
 def _success_rate(group: RolloutGroup, confidence: float) -> Estimate:
     known = [rollout.success for rollout in group.valid if rollout.success is not None]
     if not known:
@@ -248,13 +251,19 @@ def _success_rate(group: RolloutGroup, confidence: float) -> Estimate:
 
 
 def score_group(
-    group: RolloutGroup, labels: ActionLabels, *, encoder: Encoder | None = None, options: ScoringOptions | None = None
+    group: RolloutGroup,
+    labels: ActionLabels,
+    *,
+    alignments: Alignments | None = None,
+    encoder: Encoder | None = None,
+    options: ScoringOptions | None = None,
 ) -> GroupScore:
     """Score the rollouts of one task.
 
     Args:
         group: Rollouts of one task; invalid ones are counted, not scored.
         labels: Answers for everything that `needed_pairs` and `fork_pairs` list.
+        alignments: What `align_group` gave, to spare finding it again.
         encoder: For the embedding form of total variance; that number is undefined without.
         options: Discount, length policy, hard or soft distances.
 
@@ -267,8 +276,7 @@ def score_group(
     classes = turn_classes(group, arrays)
     fork_turn = forks.first_fork_turn(classes)
     rsd = divergence.monte_carlo_rsd(turn_distance, arrays.pairs, len(group.valid), options.gamma, options.confidence)
-    answers = equivalence.equivalence_classes(_answer_relation(group, labels))
-    answered = np.array([label for label in answers.classes if label >= 0], dtype=np.int64)
+    answers = score_answers(group, labels, encoder, options.confidence)
     score = _contradiction_score(arrays)
     return GroupScore(
         task_id=group.task_id,
@@ -277,15 +285,15 @@ def score_group(
         rsd=rsd,
         rsd_band=band,
         rsd_normalised=divergence.normalised(rsd, options.gamma),
-        aligned_rsd=_aligned_rsd(group, labels, options) if len(group.valid) > 1 else rsd,
-        total_variance=_answer_variance(answered, options.confidence),
-        embedding_total_variance=_embedding_variance([r.answer for r in group.valid if r.answer], encoder),
+        aligned_rsd=_aligned_rsd(group, labels, alignments or align_group(group), options),
+        total_variance=answers.total_variance,
+        embedding_total_variance=answers.embedding_total_variance,
         volume_total_variance=_volume_variance(group),
-        semantic_entropy=_entropy(answered),
-        agreement=equivalence.dominant_share(answers),
-        answer_classes=tuple(answers.classes),
+        semantic_entropy=answers.semantic_entropy,
+        agreement=answers.agreement,
+        answer_classes=answers.classes,
         transitivity_violations=answers.transitivity_violations,
-        turns=_turn_scores(group, arrays, turn_distance, options.gamma),
+        turns=_turn_scores(group, arrays, turn_distance, options),
         classes=tuple(tuple(int(label) for label in row) for row in classes),
         contradictions=_contradictions(group, arrays, options),
         first_fork=None
@@ -301,25 +309,12 @@ def score_group(
     )
 
 
-def _answer_variance(classes: Int[np.ndarray, " runs"], confidence: float) -> Estimate:
-    if len(classes) < 2:
-        return Estimate.undefined(f"{len(classes)} rollout(s) with an answer: variance needs at least two")
-    return total_variance.answer_total_variance(classes, confidence)
-
-
 def _volume_variance(group: RolloutGroup) -> Estimate:
     counts = [sum(len(action.tool_calls) for action in rollout.actions) for rollout in group.valid]
     if len(counts) < 2:
         return Estimate.undefined(f"{len(counts)} valid rollout(s): variance needs at least two")
     value = float(total_variance.volume_total_variance(np.array(counts, dtype=np.float64)))
     return Estimate(value, n=len(counts), reason="no interval: a description of these runs, not of the agent")
-
-
-def _entropy(classes: Int[np.ndarray, " runs"]) -> Estimate:
-    if len(classes) < 2:
-        return Estimate.undefined(f"{len(classes)} rollout(s) with an answer: entropy needs at least two")
-    value = float(semantic_entropy(classes))
-    return Estimate(value, n=len(classes), reason="no interval: entropy of few runs is biased downward")
 
 
 def _bounds(rsd: Estimate) -> dict[str, bounds.Bound]:

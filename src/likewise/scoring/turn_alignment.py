@@ -7,17 +7,16 @@ judge. It never decides a distance: metrics.divergence sums what the judge said 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from likewise.core.rollout import Action
-from likewise.core.state_text import action_text, canonical_text, tool_call_text
+from likewise.core.state_text import action_key, canonical_text, tool_call_text
 from likewise.metrics.alignment import Block, align
 
-__all__ = ["GAP_COST", "align_actions", "block_actions"]
+__all__ = ["GAP_COST", "Profile", "align_actions", "align_profiles", "block_actions"]
 
 GAP_COST = 0.3
 """Cost of leaving a turn without partner; two such gaps cost more than one substitution at 0.5."""
@@ -25,70 +24,106 @@ MIXED_COST = 0.6
 """Cost of a call against words: the same as leaving both without partner."""
 LONGEST_MERGE = 8
 """Turns that one turn with parallel calls may stand for."""
+MAX_CELLS = 250_000
+"""Pairs of turns that an alignment may look at: two runs of 500 unlike turns."""
+READ_CHARACTERS = 20_000
+"""Characters of a text that the cheap cost reads."""
 
 
-@lru_cache(maxsize=4096)
-def _words(text: str) -> Counter[str]:
-    return Counter(canonical_text(text).casefold().split())
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the costs need of an action, worked out once."""
+
+    key: str
+    words: Counter[str]
+    tools: Counter[str]
+    calls: Counter[str]
+
+    @classmethod
+    def of(cls, action: Action) -> Profile:
+        """The profile of an action; only the start of a very long text is read."""
+        return cls(
+            action_key(action),
+            Counter(canonical_text(action.text[:READ_CHARACTERS]).casefold().split()),
+            Counter(call.name for call in action.tool_calls),
+            Counter(map(tool_call_text, action.tool_calls)),
+        )
 
 
-def _shared_words(a: str, b: str) -> float:
-    """Dice coefficient of the two bags of words, in [0, 1]."""
-    first, second = _words(a), _words(b)
+def _shared(first: Counter[str], second: Counter[str]) -> float:
+    """Dice coefficient of two bags, in [0, 1]; 1 for two empty ones."""
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
 
 
-def _unmatched_calls(a: Action, b: Action) -> float:
-    """Share of calls without an equal one on the other side, in [0, 1]."""
-    first = Counter(map(tool_call_text, a.tool_calls))
-    second = Counter(map(tool_call_text, b.tool_calls))
-    return 1.0 - 2 * (first & second).total() / (first.total() + second.total())
-
-
-def _cost(a: Action, b: Action) -> float:
-    if action_text(a) == action_text(b):
+def _cost(a: Profile, b: Profile) -> float:
+    if a.key == b.key:
         return 0.0
-    if a.tool_calls and b.tool_calls:
-        same_tools = Counter(c.name for c in a.tool_calls) == Counter(c.name for c in b.tool_calls)
-        return (0.25 if same_tools else 0.5) * _unmatched_calls(a, b)
-    if a.tool_calls or b.tool_calls:
+    if a.calls and b.calls:
+        return (0.25 if a.tools == b.tools else 0.5) * (1.0 - _shared(a.calls, b.calls))
+    if a.calls or b.calls:
         return MIXED_COST
-    return 0.5 * (1.0 - _shared_words(a.text, b.text))
+    return 0.5 * (1.0 - _shared(a.words, b.words))
+
+
+def _one_sided_merges(wide: list[Profile], narrow: list[Profile]) -> dict[tuple[int, int, int], float]:
+    """(i, j0, j1) -> cost: turn i with parallel calls against turns j0 to j1 that make as many."""
+    found = {}
+    for i, profile in enumerate(wide):
+        wanted = profile.calls.total()
+        for start in range(len(narrow) if wanted > 1 else 0):
+            calls: Counter[str] = Counter()
+            for stop in range(start, min(start + LONGEST_MERGE, len(narrow))):
+                calls += narrow[stop].calls
+                if not narrow[stop].calls or calls.total() > wanted:
+                    break
+                if stop > start and calls.total() == wanted:
+                    found[i, start, stop + 1] = 0.5 * (1.0 - _shared(profile.calls, calls))
+    return found
+
+
+def _merges(first: list[Profile], second: list[Profile]) -> dict[tuple[int, int, int, int], float]:
+    merges = {(i, i + 1, j0, j1): cost for (i, j0, j1), cost in _one_sided_merges(first, second).items()}
+    return merges | {(i0, i1, j, j + 1): cost for (j, i0, i1), cost in _one_sided_merges(second, first).items()}
+
+
+def align_actions(first: tuple[Action, ...], second: tuple[Action, ...]) -> tuple[Block, ...] | None:
+    """`align_profiles` of two rollouts' actions."""
+    return align_profiles([Profile.of(action) for action in first], [Profile.of(action) for action in second])
+
+
+def align_profiles(a: list[Profile], b: list[Profile]) -> tuple[Block, ...] | None:
+    """Blocks of turns that belong together, in order; a block with an empty side is a gap.
+
+    Equal turns at the start and at the end are paired without a search. None where what lies between is too long to
+    align (more than MAX_CELLS pairs of turns). Which run comes first changes nothing: of equally cheap alignments the
+    one is taken that is first in the order of the runs' texts.
+    """
+    if [profile.key for profile in a] > [profile.key for profile in b]:
+        turned = align_profiles(b, a)
+        return None if turned is None else tuple(Block(block.second, block.first) for block in turned)
+    shorter = min(len(a), len(b))
+    head = next((t for t in range(shorter) if a[t].key != b[t].key), shorter)
+    tail = next((t for t in range(shorter - head) if a[-1 - t].key != b[-1 - t].key), shorter - head)
+    inner_a, inner_b = a[head : len(a) - tail], b[head : len(b) - tail]
+    if len(inner_a) * len(inner_b) > MAX_CELLS:
+        return None
+    cost: Float[np.ndarray, "n m"] = np.array([[_cost(x, y) for y in inner_b] for x in inner_a], dtype=np.float64)
+    inner = align(cost.reshape(len(inner_a), len(inner_b)), GAP_COST, _merges(inner_a, inner_b))
+    return (
+        *(Block((t, t + 1), (t, t + 1)) for t in range(head)),
+        *(Block(_shifted(block.first, head), _shifted(block.second, head)) for block in inner),
+        *(Block((len(a) - t, len(a) - t + 1), (len(b) - t, len(b) - t + 1)) for t in range(tail, 0, -1)),
+    )
+
+
+def _shifted(span: tuple[int, int], by: int) -> tuple[int, int]:
+    return span[0] + by, span[1] + by
 
 
 def _merged(actions: tuple[Action, ...]) -> Action:
     text = "\n".join(action.text for action in actions if action.text.strip())
     return Action(text, tuple(call for action in actions for call in action.tool_calls))
-
-
-def _merges(first: tuple[Action, ...], second: tuple[Action, ...]) -> dict[tuple[int, int, int, int], float]:
-    """One turn of parallel calls against the following turns of the other that make as many calls."""
-
-    def one_sided(wide: tuple[Action, ...], narrow: tuple[Action, ...]) -> Mapping[tuple[int, int, int], float]:
-        found = {}
-        for i, action in enumerate(wide):
-            if len(action.tool_calls) < 2:
-                continue
-            for start in range(len(narrow)):
-                calls = 0
-                for stop in range(start, min(start + LONGEST_MERGE, len(narrow))):
-                    calls += len(narrow[stop].tool_calls)
-                    if not narrow[stop].tool_calls or calls > len(action.tool_calls):
-                        break
-                    if stop > start and calls == len(action.tool_calls):
-                        found[i, start, stop + 1] = 0.5 * _unmatched_calls(action, _merged(narrow[start : stop + 1]))
-        return found
-
-    merges = {(i, i + 1, j0, j1): cost for (i, j0, j1), cost in one_sided(first, second).items()}
-    merges |= {(i0, i1, j, j + 1): cost for (j, i0, i1), cost in one_sided(second, first).items()}
-    return merges
-
-
-def align_actions(first: tuple[Action, ...], second: tuple[Action, ...]) -> tuple[Block, ...]:
-    """Blocks of turns that belong together, in order; a block with an empty side is a gap."""
-    cost: Float[np.ndarray, "n m"] = np.array([[_cost(a, b) for b in second] for a in first], dtype=np.float64)
-    return align(cost.reshape(len(first), len(second)), GAP_COST, _merges(first, second))
 
 
 def block_actions(block: Block, first: tuple[Action, ...], second: tuple[Action, ...]) -> tuple[Action, Action] | None:

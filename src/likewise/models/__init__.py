@@ -1,0 +1,1 @@
+"""The weights that ship with the package, with their cards; data only."""

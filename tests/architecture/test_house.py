@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "likewise"
+MODULES = sorted(path for path in SRC.rglob("*.py") if "models" not in path.relative_to(SRC).parts)
+LONGEST = 400
+
+TESTED_ELSEWHERE: dict[str, str] = {
+    "evaluation/results.py": "plain data; filled in evaluation/test_evaluate.py",
+    "scoring/results.py": "plain data; filled in scoring/test_score.py and scoring/test_fork.py",
+    "formats/fields.py": "helpers of the readers; formats/test_bad_input.py walks every refusal",
+    "formats/literals.py": "helper of the readers; formats/test_messages.py",
+    "formats/rollout_set.py": "plain data; formats/test_registry.py",
+    "report/charts.py": "drawings inside the page; report/test_html.py",
+    "report/fork_tree.py": "a drawing inside the page; report/test_html.py",
+    "report/inspection.py": "printed by a command; tests/cli and e2e",
+    "report/judge_table.py": "printed by a command; tests/cli and e2e",
+    "report/side_by_side.py": "a part of the page; report/test_html.py",
+    "report/text.py": "helpers of the reports; report/test_terminal.py",
+    "report/word_diff.py": "a part of the page; report/test_html.py",
+    "report/words.py": "helpers of the reports; report/test_terminal.py and test_html.py",
+    "backends/tool_rules_plan.py": "one table and one plan with backends/tool_rules.py; test_tool_rules.py",
+    "cli/errors.py": "a part of every command; tests/cli and e2e",
+    "cli/inspect.py": "tests/cli and e2e",
+    "cli/judge_eval.py": "tests/cli and e2e",
+    "cli/main.py": "tests/cli and e2e",
+    "cli/options.py": "a part of every command; tests/cli and e2e",
+    "cli/progress.py": "tests/cli and e2e",
+    "cli/report.py": "tests/cli and e2e",
+    "cli/targets.py": "a part of every command; tests/cli and e2e",
+}
+"""Modules without a test file of their own, and where they are tested."""
+
+
+def name_of(path):
+    return path.relative_to(SRC).as_posix()
+
+
+def mirror(path):
+    return ROOT / "tests" / path.relative_to(SRC).with_name(f"test_{path.name}")
+
+
+def test_every_module_has_a_test_file_that_mirrors_it_or_a_reason():
+    modules = [path for path in MODULES if path.name != "__init__.py"]
+    orphans = [name_of(path) for path in modules if not mirror(path).exists()]
+    assert sorted(set(orphans) - TESTED_ELSEWHERE.keys()) == []
+
+
+def test_the_table_of_reasons_speaks_of_modules_that_exist():
+    assert sorted(TESTED_ELSEWHERE.keys() - {name_of(path) for path in MODULES}) == []
+    assert all(TESTED_ELSEWHERE.values())
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_fits_into_a_head(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+def undocumented(tree):
+    """Public functions, classes and methods without a docstring; what a function defines inside is its own affair."""
+    found = []
+
+    def visit(node, prefix):
+        for child in node.body:
+            if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            special = child.name.startswith("__") and child.name.endswith("__")
+            if child.name.startswith("_") and not special:
+                continue
+            if ast.get_docstring(child) is None:
+                found.append(f"{prefix}{child.name}")
+            if isinstance(child, ast.ClassDef):
+                visit(child, f"{prefix}{child.name}.")
+
+    visit(tree, "")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_everything_public_has_a_docstring(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    assert undocumented(tree) == []
+
+
+def test_the_check_for_docstrings_can_fail():
+    tree = ast.parse("def f(): pass\nclass C:\n    'c'\n    def g(self): pass\n    def _h(self): pass\n")
+    assert undocumented(tree) == ["f", "C.g"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_a_module_offers_is_listed_once_and_exists(path):
+    parts = path.relative_to(SRC).with_suffix("").parts
+    module = import_module(".".join(["likewise", *(part for part in parts if part != "__init__")]))
+    names = getattr(module, "__all__", [])
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+FOR_THE_TYPE_CHECKER = {"report/html.py"}
+"""Modules with an assertion that only tells the type checker what cannot be otherwise."""
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if name_of(path) not in FOR_THE_TYPE_CHECKER], ids=name_of)
+def test_no_assert_steers_the_program(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Assert)] == []

@@ -1,0 +1,71 @@
+"""A report that is stopped, gently or not, loses no judgement, leaves no file, and goes on when it is run again."""
+
+import json
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rollouts" / "airline.json"
+PATIENCE = 200
+TASKS = 3
+
+pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def some_tasks(tmp_path):
+    """The first tasks of the example: enough pairs for several batches, few enough for a test."""
+    records = json.loads(EXAMPLE.read_text(encoding="utf-8"))
+    tasks = list(dict.fromkeys(record["task_id"] for record in records))[:TASKS]
+    path = tmp_path / "some.json"
+    path.write_text(json.dumps([record for record in records if record["task_id"] in tasks]), encoding="utf-8")
+    return path
+
+
+def stored(path):
+    """Rows of the label store, 0 while there is none."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return connection.execute("SELECT count(*) FROM judgements").fetchone()[0]
+    except sqlite3.OperationalError:  # the table is not there yet
+        return 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_what_was_judged_before_the_end_is_not_judged_again(
+    likewise, command, command_environment, some_tasks, tmp_path, how
+):
+    out, page, store = tmp_path / "o.json", tmp_path / "o.html", Path(command_environment["LIKEWISE_LABEL_STORE"])
+    arguments = ["report", str(some_tasks), "--json", str(out), "--html", str(page)]
+    with subprocess.Popen(
+        [command, *arguments],
+        env=command_environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + PATIENCE
+        while not stored(store) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(how)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
+    assert process.returncode == (130 if how == signal.SIGINT else -9), stderr
+    assert stdout == ""
+    if how == signal.SIGINT:
+        assert stderr.count("\n") == 1
+        assert stderr.startswith("likewise: interrupted; what was judged is kept")
+    assert {path.name for path in tmp_path.iterdir()} == {"some.json", "store"}
+    kept = stored(store)
+    assert kept > 0
+    again = likewise(*arguments)
+    assert again.returncode == 0, again.stderr
+    use = json.loads(out.read_text())["judge_use"]
+    assert use["from_store"] >= kept
+    assert use["from_model"] == stored(store) - kept
