@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import multiprocessing
 import os
 import re
 import signal
@@ -211,20 +210,22 @@ def test_a_closed_store_says_so_as_a_backend_error(path):
         store.get_many("j", [("a", "b")])
 
 
-def _write_slice(path, start, count):
-    with LabelStore(path) as store:
-        for i in range(start, start + count, 10):
-            store.put_many("j", [((str(k), "x"), SAME) for k in range(i, i + 10)])
+SLICE_WRITER = """
+import sys
+from pathlib import Path
+from likewise.backends.label_store import LabelStore
+from likewise.core.labels import Judgement, Relation
+same = Judgement.certain(Relation.EQUIVALENT, "identical")
+start = int(sys.argv[2])
+with LabelStore(Path(sys.argv[1])) as store:
+    for i in range(start, start + 400, 10):
+        store.put_many("j", [((str(k), "x"), same) for k in range(i, i + 10)])
+"""
 
 
 def test_processes_that_write_at_once_lose_nothing(path):
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_write_slice, args=(path, start, 400)) for start in (0, 200, 400)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(120)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    workers = [subprocess.Popen([sys.executable, "-c", SLICE_WRITER, str(path), str(start)]) for start in (0, 200, 400)]
+    assert [worker.wait(120) for worker in workers] == [0, 0, 0]
     with LabelStore(path) as store:
         assert len(store) == 800  # 0..799; the overlapping rows are there once
 

@@ -38,6 +38,11 @@ def stored(path):
         return 0
 
 
+def listen_to_ctrl_c():
+    """A shell starts background jobs deaf to SIGINT, and a child inherits that; a user's command is not so started."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_what_was_judged_before_the_end_is_not_judged_again(
     likewise, command, command_environment, some_tasks, tmp_path, how
@@ -50,6 +55,7 @@ def test_what_was_judged_before_the_end_is_not_judged_again(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=listen_to_ctrl_c,
     ) as process:
         deadline = time.monotonic() + PATIENCE
         while not stored(store) and process.poll() is None and time.monotonic() < deadline:
