@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from jaxtyping import install_import_hook
+
+# Array shapes and types of the metrics are checked at every call, in tests only.
+install_import_hook("likewise.metrics", "beartype.beartype")
 
 COMMAND = str(Path(sys.executable).with_name("likewise"))
 
