@@ -150,16 +150,26 @@ def test_bootstrap_interval_agrees_with_scipy():
     assert estimate.stderr == pytest.approx(stats.sem(values))
 
 
-def test_bootstrap_of_two_tasks_reaches_both_and_repeats_with_its_seed():
-    values = np.array([0.0, 1.0])
-    assert bootstrap_mean(values, resamples=500, seed=4) == bootstrap_mean(values, resamples=500, seed=4)
-    assert (bootstrap_mean(values, resamples=500).low, bootstrap_mean(values, resamples=500).high) == (0.0, 1.0)
+def test_bootstrap_repeats_with_its_seed_and_matches_the_binomial_of_its_draws():
+    # The mean of five draws from {0, 0, 0, 0, 1} is Binomial(5, 0.2)/5: P(0) = .328, P(<= .6) = .993, P(<= .4) = .942.
+    values = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
+    estimate = bootstrap_mean(values, resamples=20_000, seed=4)
+    assert estimate == bootstrap_mean(values, resamples=20_000, seed=4)
+    assert (estimate.low, estimate.high) == pytest.approx((0.0, 0.6))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_bootstrap_of_few_tasks_claims_no_interval(n):
+    estimate = bootstrap_mean(np.linspace(0, 1, n))
+    assert estimate.value == pytest.approx(0.5)
+    assert estimate.low is None
+    assert f"{n} tasks" in estimate.reason
 
 
 def test_bootstrap_gives_reasons_where_resampling_cannot_tell():
     assert "one task" in bootstrap_mean(np.array([0.3])).reason
-    assert "one value" in bootstrap_mean(np.array([0.3, 0.3, 0.3])).reason
-    assert bootstrap_mean(np.array([0.3, 0.3, 0.3])).value == 0.3
+    assert "one value" in bootstrap_mean(np.full(6, 0.3)).reason
+    assert bootstrap_mean(np.full(6, 0.3)).value == 0.3
     assert not bootstrap_mean(np.array([])).defined
 
 

@@ -24,7 +24,7 @@ from likewise.core.protocols import ProgressTask
 
 __all__ = ["OnnxNli", "embedded_judge"]
 
-CHUNK = 64
+CHUNK = 16
 """Pairs settled between two progress steps."""
 STATE_BYTES = 256 * 2**20
 """Memory for read texts; older ones are read again when needed."""

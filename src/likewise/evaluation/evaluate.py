@@ -19,6 +19,7 @@ from likewise.core.rollout import Excluded, Rollout
 from likewise.core.signature import Signature
 from likewise.core.state_text import STATE_TEXT_VERSION
 from likewise.core.version import VERSION
+from likewise.evaluation.cautions import cautions
 from likewise.evaluation.results import Evaluation, JudgeUse, Summary
 from likewise.metrics.pass_k import pass_at_k, pass_hat_k
 from likewise.metrics.resampling import bootstrap_mean
@@ -74,6 +75,7 @@ def evaluate(
     groups = group_rollouts(rollouts)
     if not groups:
         raise GroupError("there are no rollouts to evaluate")
+    warnings = (*warnings, *cautions(groups))
     judge, encoder = judge or embedded_judge(), encoder or embedded_encoder()
     rules = rules or ToolRules()
     labeller = Labeller(StoredJudge(judge, store, progress), rules)
@@ -89,7 +91,10 @@ def evaluate(
             task.advance()
     if labels.failures:
         reasons = Counter(labels.failures.values())
-        warnings = (*warnings, *(f"{count} pair(s) not measured: {reason}" for reason, count in reasons.items()))
+        warnings = (
+            *warnings,
+            *(f"{count} pair(s) not measured: {reason}" for reason, count in reasons.items()),
+        )
     return Evaluation(
         signature=Signature(
             version=VERSION,
@@ -142,7 +147,7 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
         rsd_normalised=over_tasks(lambda s: s.rsd_normalised, "two valid rollouts"),
         aligned_rsd=over_tasks(lambda s: s.aligned_rsd, "two valid rollouts"),
         total_variance=over_tasks(lambda s: s.total_variance, "two final answers"),
-        contradiction_share=over_tasks(lambda s: s.contradictions.share, "a judged pair"),
+        contradiction_share=over_tasks(lambda s: s.contradictions.share, "a judged pair of actions"),
         pass_at_k=_pass_figures(scores, pass_at_k, resamples, seed, confidence),
         pass_hat_k=_pass_figures(scores, pass_hat_k, resamples, seed, confidence),
         forks_by_cause=dict(Counter(str(fork.cause) for fork in forks)),

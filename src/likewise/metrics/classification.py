@@ -89,4 +89,7 @@ def macro_f1(
     draws = np.random.default_rng(seed).multinomial(n, cells / n, size=resamples)
     values = _macro_f1(draws.reshape(-1, *confusion.shape).astype(np.float64))
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Estimate(float(_macro_f1(confusion.astype(np.float64))), float(low), float(high), n=n)
+    value = float(_macro_f1(confusion.astype(np.float64)))
+    if low == high:
+        return Estimate(value, n=n, reason=f"resampling {n} pair(s) shows no spread")
+    return Estimate(value, min(float(low), value), max(float(high), value), n=n)

@@ -35,6 +35,9 @@ NO_SPREAD = 1e-12
 ENUMERATE_UP_TO = 12
 """Sign flips of so many differences are enumerated (4096 of them); above, they are drawn."""
 
+FEWEST_UNITS = 5
+"""Tasks that a bootstrap over tasks needs: two tasks would give an interval that is just their two values."""
+
 
 def jackknife(values_without_each: Float[np.ndarray, " n"], value: float) -> float:
     """Standard error of a statistic from its values without each unit.
@@ -237,8 +240,8 @@ def bootstrap_mean(
         seed: Seed of the draws; equal seeds give equal intervals.
 
     Returns:
-        The mean in the values' unit. One task, or tasks that all have one value, give a value with a reason in place
-        of an interval of zero width; no task is undefined.
+        The mean in the values' unit. Fewer than FEWEST_UNITS tasks, or tasks that all have one value, give a value
+        with a reason in place of an interval that would claim too much; no task is undefined.
 
     Raises:
         ValueError: A value that is not finite, a confidence outside (0, 1), or fewer than one resample.
@@ -252,8 +255,10 @@ def bootstrap_mean(
     if n == 0:
         return Estimate.undefined("no task was measured", n=0)
     value = float(values.mean())
-    if n == 1:
-        return Estimate(value, n=1, reason="one task: an interval over tasks needs at least two")
+    if n < FEWEST_UNITS:
+        few = "one task" if n == 1 else f"{n} tasks"
+        reason = f"{few}: resampling fewer than {FEWEST_UNITS} gives intervals that are far too narrow"
+        return Estimate(value, n=n, reason=reason)
     if np.ptp(values) == 0:
         return Estimate(float(values[0]), n=n, reason=f"all {n} tasks have one value: resampling shows no spread")
     generator = np.random.default_rng(seed)

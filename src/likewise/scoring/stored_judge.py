@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import TypeAlias
 
 from likewise.backends.label_store import LabelStore
@@ -14,7 +15,8 @@ from likewise.core.protocols import Judge, Progress, no_progress
 __all__ = ["StoredJudge", "TextPair", "ordered"]
 
 STORE_BATCH = 64
-"""Judgements written at once; a kill loses at most one batch."""
+STORE_SECONDS = 1.0
+"""Judgements are written when so many wait, or the first has waited so long; a kill loses no more than that."""
 
 TextPair: TypeAlias = tuple[str, str]
 
@@ -59,13 +61,14 @@ class StoredJudge:
             remaining = pairs
             while remaining:
                 unsaved: list[tuple[TextPair, Judgement]] = []
-                answered, failure = 0, None
+                answered, failure, saved = 0, None, monotonic()
                 try:
                     for pair, judgement in zip(remaining, self.judge.judge(remaining, task), strict=True):
                         answered += 1
                         unsaved.append((pair, judgement))
-                        if len(unsaved) >= STORE_BATCH:
+                        if len(unsaved) >= STORE_BATCH or monotonic() - saved >= STORE_SECONDS:
                             self._save(unsaved)
+                            saved = monotonic()
                         yield pair, judgement
                 except LabelError as problem:
                     failure = problem
