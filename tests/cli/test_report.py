@@ -77,8 +77,8 @@ def test_one_run_no_turns_and_only_invalid_runs_are_reasons_not_numbers(measure,
 def test_only_invalid_runs_are_a_report_without_numbers(invoke, measure, runs_file, line):
     broken = {"stop": "invalid", "problem": "infra", "success": None}
     path = runs_file([line("t", run, ["a"], **broken) for run in "12"])
-    assert measure(path)["summary"]["rsd"]["value"] is None
-    assert invoke("report", path).exit_code == 0
+    assert measure(path, code=3)["summary"]["rsd"]["value"] is None
+    assert invoke("report", path).exit_code == 3
 
 
 def test_nul_and_lone_surrogates_go_through_every_output(invoke, runs_file, line, tmp_path):

@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from likewise.cli.targets import write_target
+
 SAME = {"t": {"1": ["Hello."], "2": ["Hello."]}}
 COMMANDS = ("report", "inspect", "judge-eval")
 
@@ -96,3 +98,46 @@ def test_both_reports_in_one_file_are_refused(invoke, tmp_path):
     out = tmp_path / "out"
     refused(invoke("report", "gone.json", "--json", out, "--html", tmp_path / "." / "out"), "--json and --html")
     refused(invoke("report", "gone.json", "--json", "-", "--html", "-"), "--json and --html")
+
+
+@pytest.mark.parametrize("command", ["report", "inspect"])
+def test_an_unknown_format_is_refused_before_any_file_is_read(invoke, command):
+    refused(invoke(command, "gone.json", "--format=foo"), "foo", "native", "tau-bench", "tau2", "openai-chat")
+
+
+@pytest.mark.parametrize("options", [("--store", "x", "--no-store"), ("--no-store", "--store", "x")])
+def test_a_store_and_no_store_exclude_each_other(invoke, options):
+    refused(invoke("report", "gone.json", *options), "--store and --no-store exclude each other")
+
+
+def test_standard_input_is_refused_with_what_to_name_instead(invoke):
+    refused(invoke("report", "-"), "standard input is not read", "/dev/stdin")
+
+
+def test_the_help_of_judge_eval_names_the_fields_and_labels(invoke):
+    words = invoke("judge-eval", "--help").stdout
+    assert all(word in words for word in ("action_a", "equivalent", "premise", "entailment", "kind"))
+
+
+def test_the_help_says_where_judgements_are_kept(invoke):
+    words = " ".join(invoke("report", "--help").stdout.split())
+    assert "user cache folder; LIKEWISE_LABEL_STORE or --store choose another" in words
+
+
+def test_a_full_standard_output_is_named(monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("typer.echo", full)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    with pytest.raises(OSError, match=r"cannot be written .No space left") as caught:
+        write_target("-", "{}")
+    assert caught.value.filename == "standard output"
+
+
+def test_a_report_in_which_no_run_was_scored_is_written_and_ends_as_bad_input(invoke, runs_file, line, tmp_path):
+    path = runs_file([line("t", "1", [], stop="invalid", problem="no answer", success=None)])
+    result = invoke("report", path, "--json", tmp_path / "out.json")
+    assert result.exit_code == 3, result.output
+    assert "likewise: error: no run could be scored; `likewise inspect` says why" in result.stderr
+    assert (tmp_path / "out.json").exists()

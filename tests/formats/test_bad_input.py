@@ -86,7 +86,7 @@ def test_a_truncated_file_is_an_error_that_says_so(write, tau_run, tau2_file, si
     for content in ([tau_run(n) for n in range(5)], tau2_file(*(simulation(str(n)) for n in range(5)))):
         text = json.dumps(content)
         path = write("a.json", text[: int(len(text) * share)])
-        with pytest.raises(RolloutFormatError, match="line 1: JSON that ends too early"):
+        with pytest.raises(RolloutFormatError, match="line 1: the JSON ends too early"):
             read_rollouts(path)
 
 
@@ -103,13 +103,13 @@ def test_a_half_written_last_line_is_excluded_with_its_number_and_an_error_if_st
     assert (len(found), found.files) == (1, ((str(path), name),))
     ((item,),) = (found.excluded,)
     assert (item.path, item.line) == (str(path), 3)
-    assert item.reason.startswith("JSON that ends too early")
-    with pytest.raises(RolloutFormatError, match=r"a\.jsonl, line 3: JSON that ends too early"):
+    assert item.reason.startswith("the JSON ends too early")
+    with pytest.raises(RolloutFormatError, match=r"a\.jsonl, line 3: the JSON ends too early"):
         read_rollouts(path, strict=True)
 
 
 def test_a_file_of_lines_of_which_none_is_json_is_an_error(write):
-    with pytest.raises(RolloutFormatError, match="line 1: JSON that ends too early"):
+    with pytest.raises(RolloutFormatError, match="line 1: the JSON ends too early"):
         read_rollouts(write("a.jsonl", LINE[:-5]))
 
 

@@ -63,7 +63,7 @@ def test_a_path_given_twice_and_a_link_to_it_are_read_once(write, tmp_path):
 
 def test_two_files_of_one_stem_are_told_apart_by_their_folders(write, tmp_path):
     for name in ("x/1/log.jsonl", "y/1/log.jsonl", "y/2/log.jsonl", "other.jsonl"):
-        write(name, chat())
+        write(name, chat(model=name))  # else they would be copies
     found = read_rollouts(tmp_path)
     assert [rollout.run_id for rollout in found] == ["other#t#0", "x/1/log#t#0", "y/1/log#t#0", "2/log#t#0"]
 
@@ -164,7 +164,7 @@ def test_progress_counts_the_files(write, tmp_path):
         return Bar()
 
     for name in ("a.jsonl", "b.jsonl"):
-        write(name, chat())
+        write(name, chat(model=name))
     read_rollouts(tmp_path, progress=show)
     assert steps == [("reading", 2), 1, 1, "end"]
 
@@ -207,8 +207,56 @@ def test_the_entry_points_are_those_of_the_standard_library():
     assert registry.entry_points is importlib.metadata.entry_points
 
 
-def test_a_folder_of_links_that_lead_nowhere_is_an_error_not_a_gap(write, tmp_path):
+def test_a_link_in_a_folder_that_leads_nowhere_is_excluded_with_a_warning(write, tmp_path):
     write("a.jsonl", chat())
     os.symlink(tmp_path / "gone", tmp_path / "b.jsonl")
+    found = read_rollouts(tmp_path)
+    assert [item.reason for item in found.excluded] == ["no such file"]
+    assert "b.jsonl: no such file; the file is excluded" in found.warnings[0]
     with pytest.raises(RolloutFormatError, match=r"b\.jsonl: no such file"):
-        read_rollouts(tmp_path)
+        read_rollouts(tmp_path, strict=True)
+
+
+def test_a_cut_file_in_a_folder_does_not_stop_the_others_and_is_an_error_where_named(write, tmp_path, tau_run):
+    write("a.jsonl", chat())
+    cut = write("b.json", json.dumps([tau_run()])[:-9])
+    found = read_rollouts(tmp_path)
+    assert len(found) == 1
+    assert [(item.path, item.line) for item in found.excluded] == [(str(cut), 1)]
+    assert len(found.warnings) == 1
+    for paths, strict in ((cut, False), (tmp_path, True)):
+        with pytest.raises(RolloutFormatError, match="the JSON ends too early"):
+            read_rollouts(paths, strict=strict)
+
+
+def test_a_copy_of_a_file_is_read_once_and_refused_if_strict(write):
+    paths = [write("a.jsonl", chat()), write("b.jsonl", chat())]
+    found = read_rollouts(paths)
+    assert len(found) == 1
+    reason = f"the same bytes as {paths[0]}, read before"
+    assert [(item.path, item.reason) for item in found.excluded] == [(str(paths[1]), reason)]
+    assert found.warnings == (f"{paths[1]}: {reason}; counted once",)
+    with pytest.raises(RolloutFormatError, match="the same bytes"):
+        read_rollouts(paths, strict=True)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_refused_by_that_name(write, encoding):
+    with pytest.raises(RolloutFormatError, match=r"not UTF-8 .it looks like UTF-16; save it as UTF-8"):
+        read_rollouts(write("a.jsonl", chat().encode(encoding)))
+
+
+def test_an_empty_list_is_said_to_hold_no_runs(write):
+    path = write("a.json", "[ ]")
+    with pytest.raises(UnknownFormatError, match="tau-bench: the list is empty: no runs"):
+        read_rollouts(path)
+
+
+def test_json_lines_read_as_tau2_are_said_to_look_like_json_lines(write):
+    with pytest.raises(RolloutFormatError, match="several JSON values, one a line: this looks like JSONL"):
+        read_rollouts(write("a.jsonl", chat() + chat()), format="tau2")
+
+
+def test_a_string_that_is_cut_off_is_said_in_a_sentence(write):
+    with pytest.raises(RolloutFormatError, match="the JSON ends too early, in a string that starts at column 18"):
+        read_rollouts(write("a.json", '{"simulations": ["abc'), format="tau2")

@@ -111,8 +111,8 @@ def test_a_run_in_which_the_agent_never_acts_is_invalid(write, tau_run, traj, pr
 
 def test_trap_5_files_of_different_agents_are_told_apart_by_name(write, tau_run):
     for name in ("tool-calling", "assertions"):
-        write(f"{name}.json", [tau_run(0, 0)])
-    found = read_rollouts(write("tool-calling.json", [tau_run(0, 0)]).parent)
+        path = write(f"{name}.json", [tau_run(0, 0, info={"user_cost": len(name)})])  # no copies
+    found = read_rollouts(path.parent)
     assert [rollout.run_id for rollout in found] == ["assertions#0#0", "tool-calling#0#0"]
     assert [rollout.meta["file"] for rollout in found] == ["assertions.json", "tool-calling.json"]
 

@@ -48,6 +48,16 @@ def test_an_undefined_number_is_null_with_its_reason():
     assert report["tasks"][0]["bounds"]["dominant_class"]["reason"]
 
 
+def test_a_task_that_is_not_placed_says_why():
+    tasks = [task(rsd=0.2, success=1.0), task(rsd=0.2, success=1.0, rsd_band=(0.2, 5.0)), task(rsd=0.2, success=None)]
+    report = strict(evaluation_as_json(evaluation(tasks)))
+    assert [(one["quadrant"], one["quadrant_reason"]) for one in report["tasks"]] == [
+        ("consistent and right", None),
+        (None, "too little was measured to say"),
+        (None, "no outcome is known"),
+    ]
+
+
 def test_a_number_that_is_not_finite_becomes_null():
     one = task(rsd_band=(float("nan"), float("inf")))
     assert strict(evaluation_as_json(evaluation([one])))["tasks"][0]["rsd_band"] == {"low": None, "high": None}

@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -127,6 +128,39 @@ def test_tasks_stand_in_their_quadrants():
     right, wrong = (page.having(word)[0][1] for word in ("q-right", "q-wrong"))
     assert float(right["cx"]) > float(wrong["cx"])
     assert float(page.having("q-apart")[0][1]["cy"]) < float(right["cy"])
+
+
+def test_a_task_whose_band_leaves_its_standing_open_has_no_dot():
+    page = Page(render_html(evaluation([task("open", rsd=0.2, success=1.0, rsd_band=(0.2, 5.0))])))
+    assert not page.having("dot")
+    assert len(page.having("unknown")) == 2
+    text = " ".join(page.text)
+    assert "1 task is not placed, too little was measured to say: open." in text
+    assert "Not shown, too little is known: open" in text
+
+
+def test_a_missing_interval_is_explained_once_below_the_table():
+    reason = "all 12 tasks have one value"
+    flat = {k: Estimate(1.0, n=12 if k < 3 else 1, reason=reason) for k in (1, 2, 3)}
+    result = evaluation()
+    html = render_html(replace(result, summary=replace(result.summary, pass_hat_k=flat, pass_at_k=flat)))
+    section = re.search('<section class="pass".*?</section>', html, re.S)[0]
+    assert section.count(reason) == 1
+    assert re.findall(r'<td class="n">(\d+)</td>', section) == ["12", "12", "1"]
+
+
+def test_a_report_without_a_scored_run_starts_with_that():
+    dead = [rollout("t", "a", [], stop=StopReason.INVALID, problem="died", success=None)]
+    html = render_html(evaluation([task("t", dead, rsd=None, success=None, turns=(), classes=())]))
+    assert "No run could be scored; the reasons are below." in html
+    assert '<details class="plain" open>' in html
+
+
+def test_a_long_task_name_is_shortened_in_the_middle_of_the_table():
+    name = "start " + "x" * 300 + " end"
+    page = Page(render_html(evaluation([task(name)])))
+    assert page.all("a", title=name)
+    assert page.text.count(name) == 1  # as the title of its section
 
 
 def test_heat_map_tells_not_measured_from_zero():

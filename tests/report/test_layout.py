@@ -1,13 +1,27 @@
 """The small parts that the pages are laid out with."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
+from likewise.core.estimate import Estimate
 from likewise.core.rollout import StopReason
+from likewise.report.charts import Dot, scatter
 from likewise.report.fork_tree import bundles, fork_tree
 from likewise.report.side_by_side import observation_cap, turn_rows
 from likewise.report.text import clip, middle, one_line, visible
 from likewise.report.word_diff import marked
-from likewise.report.words import Quadrant, largest_k, pass_hat, percent, quadrant
+from likewise.report.words import (
+    Quadrant,
+    band_ends,
+    headline_k,
+    location,
+    pass_hat,
+    percent,
+    quadrant,
+    unplaced_reason,
+)
 from report_factory import evaluation, rollout, task
 
 
@@ -108,11 +122,81 @@ def test_pass_hat_of_a_task_counts_all_draws():
     runs = [rollout("t", str(i), ["x"], success=i < 3) for i in range(4)]
     one = task("t", runs)
     assert [pass_hat(one, k) for k in (1, 2, 4, 5)] == [0.75, 0.5, 0.0, None]
-    assert largest_k(evaluation()) == 2
+
+
+def runs_of(count):
+    return [rollout("t", str(i), ["x"]) for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "k"), [((2,), 2), ((4,) * 11 + (5,), 4), ((1, 1, 3, 3), 3), ((2, 2, 3), 2), ((0, 0, 3), 3), ((0,), None)]
+)
+def test_the_headline_k_is_one_that_half_of_the_tasks_have(counts, k):
+    estimates = {k: Estimate(0.5, 0.4, 0.6) for k in range(1, max(counts) + 1)}
+    result = evaluation([task("t", runs_of(count)) for count in counts])
+    assert headline_k(replace(result, summary=replace(result.summary, pass_hat_k=estimates))) == k
 
 
 def test_quadrants_need_both_numbers_unless_runs_diverge():
-    assert quadrant(task(rsd=0.2, success=None)) is Quadrant.UNKNOWN
-    assert quadrant(task(rsd=3.0, success=None)) is Quadrant.INCONSISTENT
-    assert quadrant(task(rsd=None)) is Quadrant.UNKNOWN
-    assert quadrant(task(rsd=1.3, success=1.0)) is Quadrant.INCONSISTENT
+    assert quadrant(task(rsd=0.2, success=None), 0.8) is Quadrant.UNKNOWN
+    assert quadrant(task(rsd=3.0, success=None), 0.8) is Quadrant.INCONSISTENT
+    assert quadrant(task(rsd=None), 0.8) is Quadrant.UNKNOWN
+    assert quadrant(task(rsd=1.3, success=1.0), 0.8) is Quadrant.INCONSISTENT
+
+
+@pytest.mark.parametrize(
+    ("band", "placed"),
+    [
+        ((0.0, 1.0), True),
+        ((0.0, 1.3), False),
+        ((0.0, 5.0), False),
+        ((1.3, 5.0), True),
+        ((float("nan"), 1.0), True),
+        ((0.0, float("nan")), False),
+        ((0.0, float("inf")), False),
+    ],
+)
+def test_a_task_is_placed_only_where_its_whole_band_lies_on_one_side(band, placed):
+    one = task(rsd=0.0, success=1.0, rsd_band=band)
+    assert (quadrant(one, 0.8) is not Quadrant.UNKNOWN) is placed
+    assert (unplaced_reason(one, 0.8) is None) is placed
+
+
+def test_why_a_task_is_not_placed():
+    assert unplaced_reason(task(rsd=None), 0.8) == "too little was measured to say"
+    assert unplaced_reason(task(rsd=0.2, success=None), 0.8) == "no outcome is known"
+
+
+def test_the_ends_of_a_band_read_differently():
+    assert band_ends((0.1, 0.7)) == "0.10 to 0.70"
+    assert band_ends((2.2201, 2.2239)) == "2.220 to 2.224"
+
+
+def test_a_location_names_what_is_known():
+    assert location("runs.jsonl", 3, "/messages/0") == "runs.jsonl:3 /messages/0"
+    assert location("runs.jsonl", None, None) == "runs.jsonl"
+    assert location("", None, None) == ""
+
+
+def dots_at(x, count, y=0.1):
+    return [Dot(f"t{n}", f"task-{n}", x, y, "q-wrong") for n in range(count)]
+
+
+@pytest.mark.parametrize("x", [0.0, 0.49, 0.5, 2 / 3, 1.0])
+def test_dots_stay_near_their_success_rate_and_on_their_side(x):
+    frame = 460.0
+    (true,) = centres(dots_at(x, 1))
+    (split,) = centres(dots_at(0.5, 1))
+    found = centres(dots_at(x, 21))
+    assert max(abs(spot - true) for spot in found) <= 0.02 * frame + 0.1
+    assert all((spot >= split) is (x >= 0.5) for spot in found)
+
+
+def test_only_dots_that_overlap_are_faint():
+    assert 'class="dot q-wrong over"' in scatter(dots_at(0.7, 21), 0.5, 0.25)
+    apart = [*dots_at(0.2, 1), *dots_at(0.8, 1)]
+    assert " over" not in scatter(apart, 0.5, 0.25)
+
+
+def centres(dots):
+    return [float(x) for x in re.findall(r'<circle cx="([0-9.]+)"', scatter(dots, 0.5, 0.25))]

@@ -1,10 +1,13 @@
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from likewise.core.rollout import StopReason
+from likewise.core.estimate import Estimate
+from likewise.core.rollout import Excluded, StopReason
+from likewise.report.inspection import render_inspection
 from likewise.report.terminal import render_terminal
 from report_factory import evaluation, hostile_evaluation, rollout, task
 
@@ -74,6 +77,49 @@ def test_summary_says_what_was_left_out_and_what_it_means():
     assert "2/3" in text
 
 
+def test_what_was_not_fully_measured_is_not_called_cut():
+    text = printed(evaluation([task("task 2", rsd=2.22, rsd_band=(2.2201, 2.2239))]), 120)
+    assert "not fully measured" in text
+    assert "task 2: 2.220 to 2.224" in text
+    assert "cut" not in text
+
+
+def test_the_summary_has_the_final_answers_and_says_where_there_is_no_interval():
+    result = evaluation()
+    reason = "all 12 tasks have one value"
+    estimates = {1: Estimate(0.5, 0.4, 0.6, n=12), 5: Estimate(1.0, n=1, reason=reason)}
+    text = printed(replace(result, summary=replace(result.summary, pass_hat_k=estimates)), 120)
+    assert "disagree with probability 0.40 [0.30 to 0.50]" in text
+    assert "1: 50% [40 to 60%], 12 tasks; 5: 100% (no interval), 1 task" in text
+    assert reason not in text
+    assert "1: 50% [40 to 60%]; 2: 70% [60 to 80%]" in text
+
+
+def test_a_reason_names_where_it_was_first_found():
+    excluded = [Excluded(None, None, f"reason {n // 2}", f"file{n}.json", n, "/x") for n in range(13)]
+    text = printed(evaluation(excluded=tuple(excluded)), 120)
+    assert "2 × reason 0 (first: file0.json:0 /x)" in text
+    assert "2 further reasons: `likewise inspect` lists all" in text
+
+
+def test_the_judge_rows_count_pairs_and_rules_apart():
+    text = printed(evaluation(), 120)
+    assert re.search(
+        r"judge +12 distinct pairs; 4 text pairs judged by the model, 2 known from the store\s+$", text, re.M
+    )
+    assert re.search(r"^ +settled by: identical 6, nli 6", text, re.M)
+
+
+def test_a_report_without_a_scored_run_starts_with_that():
+    dead = [rollout("t", "a", [], stop=StopReason.INVALID, problem="died", success=None)]
+    result = evaluation([task("t", dead, rsd=None, success=None, turns=(), classes=())])
+    nothing = Estimate.undefined("no task has a judged pair")
+    text = printed(replace(result, summary=replace(result.summary, contradiction_share=nothing)), 120)
+    assert text.startswith(" No run could be scored; the reasons are below.")
+    assert "judged pair of judged pairs" not in text
+    assert "could not be placed" not in text
+
+
 def test_an_ascii_stream_gets_ascii():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     render_terminal(hostile_evaluation(), Console(file=stream, width=80))
@@ -82,3 +128,12 @@ def test_an_ascii_stream_gets_ascii():
 
 def test_an_evaluation_without_tasks_prints():
     assert "0 tasks" in printed(evaluation([]))
+
+
+def test_an_inspection_says_where_each_record_lies():
+    row = {"task_id": None, "run_id": "a", "reason": "no turns", "path": "runs.json", "line": 3, "pointer": "/3/traj"}
+    counts = dict.fromkeys(("tasks", "rollouts", "valid", "turns", "tool_calls"), 1)
+    stream = io.StringIO()
+    summary = counts | {"files": [], "excluded": [row], "warnings": []}
+    render_inspection(summary, Console(file=stream, width=120))
+    assert "runs.json:3 /3/traj" in stream.getvalue()

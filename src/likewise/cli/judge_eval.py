@@ -37,7 +37,11 @@ def judge_eval(
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
-    """Judge labelled pairs and print accuracy, macro-F1 and the confusion matrix, with intervals."""
+    """Judge labelled pairs and print accuracy, macro-F1 and the confusion matrix, with intervals.
+
+    Fields of a line: action_a, action_b, label (equivalent / neutral / contradictory), or premise, hypothesis, label
+    (entailment / neutral / contradiction); optionally kind.
+    """
     del debug
     from likewise.backends.onnx_nli import embedded_judge
     from likewise.cli.progress import progress_display

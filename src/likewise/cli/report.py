@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from likewise.cli.errors import plain_errors, say
+from likewise.cli.errors import ExitCode, plain_errors, say
 from likewise.cli.options import Debug, Format, NoStore, Paths, Quiet, Store, Strict, open_store
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
 from likewise.core.group import LengthPolicy
@@ -52,7 +52,8 @@ def report(
 ) -> None:
     """Measure how alike the runs of each task are, where they part, and what that costs.
 
-    Exit codes: 0 fine, 2 usage, 3 input unreadable, 4 a judge or the label store does not work, 130 interrupted.
+    Exit codes: 0 fine, 2 usage, 3 input unreadable or no run to score, 4 a judge or the label store does not work,
+    130 interrupted.
     Judgements are kept in the label store: the same command goes on where it was stopped.
     """
     del debug
@@ -76,6 +77,9 @@ def report(
         render_terminal(evaluation, Console())
     if not quiet and written:
         say(f"wrote {' and '.join(written)}")
+    if evaluation.summary.valid == 0:  # a report of nothing must not pass in CI
+        say("error: no run could be scored; `likewise inspect` says why")
+        raise typer.Exit(ExitCode.INPUT)
 
 
 def _write(evaluation: Evaluation, json_path: str | None, html_path: str | None) -> list[str]:

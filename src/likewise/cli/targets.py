@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,6 +68,16 @@ def _holds_runs(target: Path) -> bool:
     return any(each.sniff(head, target) is None for each in FORMATS.values())
 
 
+def _print(text: str) -> None:
+    try:
+        typer.echo(text, nl=False)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered would fail again at exit
+        raise OSError(error.errno, f"cannot be written ({error.strerror or error})", "standard output") from error
+
+
 def write_target(target: str, text: str) -> bool:
     """Write to a file atomically, or to standard output; tell whether it was a file.
 
@@ -76,7 +87,7 @@ def write_target(target: str, text: str) -> bool:
     from likewise.report.write import write_atomically
 
     if target == STANDARD_OUTPUT:
-        typer.echo(text, nl=False)
+        _print(text)
         return False
     try:
         write_atomically(target, text)

@@ -15,6 +15,7 @@ __all__ = ["HEAD_BYTES", "Lines", "Outline", "outline", "parse_json", "read_head
 HEAD_BYTES = 65_536
 _DEEPEST = 8
 _BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _TOKEN = re.compile(r'\s*(?:("[^"\\]*(?:\\.[^"\\]*)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
 
 
@@ -44,12 +45,22 @@ class Lines:
 def _read_bytes(path: Path, limit: int = -1) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(limit)
+            data = file.read(limit)
     except FileNotFoundError:
         raise RolloutFormatError(str(path), "no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else None
         raise RolloutFormatError(str(path), f"cannot be read: {reason or error}") from error
+    if _looks_like_utf16(data[:1024]):
+        raise RolloutFormatError(str(path), "not UTF-8 (it looks like UTF-16; save it as UTF-8)")
+    return data
+
+
+def _looks_like_utf16(head: bytes) -> bool:
+    if head.startswith(_UTF16_BOMS) and len(head) > 2:
+        return True
+    even, odd = head[::2].count(0), head[1::2].count(0)  # plain letters leave every other byte NUL
+    return max(even, odd) * 3 > len(head) and min(even, odd) * 4 < max(even, odd)
 
 
 def read_head(path: Path) -> str:
@@ -75,6 +86,19 @@ def _decode(data: bytes, path: Path, line: int | None = None) -> str:
         raise RolloutFormatError(str(path), problem, line=line) from None
 
 
+def _json_problem(error: json.JSONDecodeError, text: str) -> str:
+    """What is wrong, as a clause: the parser's own messages are not made to be read with a column after them."""
+    if error.msg.startswith("Unterminated string"):
+        return f"the JSON ends too early, in a string that starts at column {error.colno}"
+    if error.msg == "Extra data":
+        first = text[: error.pos]
+        if "\n" in first[len(first.rstrip()) :] and "\n" not in first.strip():
+            return "several JSON values, one a line: this looks like JSONL"
+    reason = error.msg.removesuffix(" at").rstrip(": ")
+    cut = error.pos >= len(text.rstrip())
+    return f"{'the JSON ends too early' if cut else 'not JSON'}: {reason}, column {error.colno}"
+
+
 def parse_json(text: str, path: Path, line: int | None = None) -> JsonValue:
     """Parse one JSON value.
 
@@ -84,9 +108,7 @@ def parse_json(text: str, path: Path, line: int | None = None) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        problem = f"{'JSON that ends too early' if cut else 'not JSON'}: {error.msg}, column {error.colno}"
-        raise RolloutFormatError(str(path), problem, line=line or error.lineno) from None
+        raise RolloutFormatError(str(path), _json_problem(error, text), line=line or error.lineno) from None
     except RecursionError:
         raise RolloutFormatError(str(path), "JSON nested too deeply", line=line, pointer="") from None
     except ValueError as error:  # an integer of more digits than Python converts

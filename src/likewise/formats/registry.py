@@ -5,6 +5,7 @@ The only module that knows all formats; others may register modules under the en
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -82,6 +83,7 @@ class _Reading:
     excluded: list[Excluded] = field(default_factory=list)
     files: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    digests: dict[bytes, Path] = field(default_factory=dict)
 
     def exclude(self, items: Iterable[Excluded]) -> None:
         for item in items:
@@ -99,8 +101,9 @@ def read_rollouts(
 ) -> RolloutSet:
     """Read rollouts from files and folders.
 
-    Folders are read recursively, in sorted order, for .json and .jsonl files; a file reached twice is read once. In a
-    folder, a file of no known format is excluded; a file that was named is an error.
+    Folders are read recursively, in sorted order, for .json and .jsonl files; a file reached twice is read once, and
+    so is one of two files with the same bytes. In a folder, a file of no known format or that cannot be read is
+    excluded; a file that was named is an error.
 
     Args:
         paths: One or more files or folders.
@@ -112,7 +115,7 @@ def read_rollouts(
         All rollouts, those that failed in the harness included; `(task_id, run_id)` is unique among them.
 
     Raises:
-        RolloutFormatError: A file cannot be read; or, if strict, a record.
+        RolloutFormatError: A file that was named cannot be read; or, if strict, any file or record.
         UnknownFormatError: No format recognises a file, or there is no format of the name given.
     """
     formats, warnings = _with_plugins()
@@ -126,7 +129,8 @@ def read_rollouts(
     labels = _labels(list(files))
     with progress("reading", len(files)) as task:
         for path, from_folder in files.items():
-            _read_file(path, labels[path], formats, format, from_folder, reading)
+            if len(files) == 1 or not _is_copy(path, reading):
+                _read_file(path, labels[path], formats, format, from_folder, reading)
             task.advance()
     rollouts = _with_unique_ids(reading)
     return RolloutSet(rollouts, tuple(reading.excluded), tuple(reading.files), tuple(reading.warnings))
@@ -195,18 +199,49 @@ def _labels(paths: list[Path]) -> dict[Path, str]:
     return labels
 
 
+def _is_copy(path: Path, reading: _Reading) -> bool:
+    """Exclude a file whose bytes were read under another path: counted twice, it would narrow every interval."""
+    digest = _digest(path)
+    if digest is None:
+        return False
+    first = reading.digests.setdefault(digest, path)
+    if first == path:
+        return False
+    reason = f"the same bytes as {first}, read before"
+    reading.exclude([Excluded(None, None, reason, path=str(path))])
+    reading.warnings.append(f"{path}: {reason}; counted once")
+    return True
+
+
+def _digest(path: Path) -> bytes | None:
+    """None for a pipe, which can be read only once, and for a file whose reader will say what is wrong with it."""
+    try:
+        if not path.is_file() or not path.stat().st_size:
+            return None
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except (OSError, ValueError):
+        return None
+
+
 def _read_file(
     path: Path, label: str, formats: dict[str, Format], forced: str | None, from_folder: bool, reading: _Reading
 ) -> None:
     try:
         name = forced or _recognise(path, formats)
+        parsed = formats[name].read(path, label)
+    except RolloutFormatError as error:
+        if reading.strict or not from_folder:
+            raise
+        reading.exclude([Excluded(None, None, error.problem, str(path), error.line, error.pointer)])
+        reading.warnings.append(f"{error}; the file is excluded")
+        return
     except UnknownFormatError as error:
         if not from_folder:
             raise
         reasons = "; ".join(f"{name}: {reason}" for name, reason in error.declined.items())
         reading.exclude([Excluded(None, None, f"not a rollout file of a known format ({reasons})", str(path))])
         return
-    parsed = formats[name].read(path, label)
     reading.files.append((str(path), name))
     reading.rollouts += parsed.rollouts
     reading.exclude(parsed.excluded)

@@ -38,6 +38,7 @@ DESCRIPTION = "tau-bench results, a JSON list of runs with `traj`"
 
 _SOLVED: Final = 1.0 - 1e-6
 _STOP_WORD: Final = "###STOP###"
+_EMPTY: Final = "the list is empty: no runs"
 _TRANSFER: Final = "transfer_to_human_agents"
 
 
@@ -47,6 +48,8 @@ def sniff(head: str, path: Path) -> str | None:
     seen = outline(head)
     if seen.kind != "list":
         return "the top level is not a list of runs"
+    if "".join(head.split()) == "[]":
+        return _EMPTY
     if "[].traj" in seen.keys or {"[].task_id", "[].trial", "[].info"} <= seen.keys:
         return None
     if {"[].task_id", "[].reward", "[].info"} <= seen.keys:

@@ -9,7 +9,7 @@ from likewise.core.estimate import Estimate
 from likewise.core.rollout import Rollout
 from likewise.evaluation.results import Evaluation, JudgeUse, Summary
 from likewise.report.text import TEXT_CAP
-from likewise.report.words import left_out, quadrant
+from likewise.report.words import Quadrant, left_out, quadrant, unplaced_reason
 from likewise.scoring.results import Clash, Contradictions, Fork, GroupScore, ToolUse, TurnScore
 
 __all__ = ["SCHEMA", "evaluation_as_json"]
@@ -32,7 +32,7 @@ def evaluation_as_json(evaluation: Evaluation) -> Json:
         "schema": SCHEMA,
         "signature": evaluation.signature.as_json(),
         "summary": _summary(evaluation.summary),
-        "tasks": [_task(task) for task in evaluation.tasks],
+        "tasks": [_task(task, evaluation.signature.gamma) for task in evaluation.tasks],
         "excluded": [
             {
                 "task_id": record.task_id,
@@ -76,14 +76,15 @@ def _by_k(estimates: dict[int, Estimate]) -> Json:
     return {str(k): estimates[k].as_json() for k in sorted(estimates)}
 
 
-def _task(task: GroupScore) -> Json:
-    band = task.rsd_band
+def _task(task: GroupScore, gamma: float) -> Json:
+    band, standing = task.rsd_band, quadrant(task, gamma)
     return {
         "task_id": task.task_id,
         "rollouts": len(task.rollouts),
         "valid": len(task.valid),
         "success_rate": task.success_rate.as_json(),
-        "quadrant": quadrant(task).value,
+        "quadrant": None if standing is Quadrant.UNKNOWN else standing.value,
+        "quadrant_reason": unplaced_reason(task, gamma),
         "rsd": task.rsd.as_json(),
         "rsd_band": None if band is None else {"low": _finite(band[0]), "high": _finite(band[1])},
         "rsd_normalised": task.rsd_normalised.as_json(),

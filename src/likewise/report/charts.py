@@ -5,6 +5,7 @@ Every text and attribute goes through `Markup.format`, which escapes it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -73,6 +74,8 @@ def _svg(width: float, height: float, title: str, body: Sequence[Markup], *, lin
 _W, _H, _LEFT, _TOP, _RIGHT, _BOTTOM, _R = 560.0, 400.0, 52.0, 28.0, 20.0, 66.0, 6.0
 _INSET = 14.0
 """Space between the frame and the first and last value, so that no dot is cut."""
+_ASIDE = 0.02
+"""Share of the axis that a dot may move aside, to each side: further, and it would tell another success rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +94,17 @@ class _Plane:
 def scatter(dots: Sequence[Dot], right_from: float, consistent_below: float) -> Markup:
     """Success against normalised RSD, with the three regions named."""
     plane = _Plane(0.5 if all(dot.y <= 0.48 for dot in dots) else 1.0)
-    placed = _apart(dots, plane)
+    placed = _apart(dots, plane, right_from)
     body = [*_regions(plane, right_from, consistent_below), *_scatter_axes(plane)]
+    spots = [spot for spot, _ in placed]
     for (x, y), dot in placed:
         title = f"{middle(dot.label, 80)}: success {dot.x:.0%}, normalised RSD {dot.y:.2f}"
         circle = Markup(
             '<a href="#{}" tabindex="-1">'
             '<circle cx="{:.1f}" cy="{:.1f}" r="{}" class="dot {}"><title>{}</title></circle></a>'
         )
-        body.append(circle.format(dot.href, x, y, _R, dot.style, title))
+        covers = sum(_gap((x, y), spot) < 2 * _R for spot in spots) > 1
+        body.append(circle.format(dot.href, x, y, _R, f"{dot.style} over" if covers else dot.style, title))
     body += _labels(placed)
     return _svg(_W, _H, f"Success against normalised RSD, one dot for each of {len(dots)} tasks", body, links=True)
 
@@ -127,20 +132,33 @@ def _scatter_axes(plane: _Plane) -> Iterator[Markup]:
     yield turned.format((_TOP + _H - _BOTTOM) / 2)
 
 
-def _apart(dots: Sequence[Dot], plane: _Plane) -> list[_Placed]:
-    """Dots that would cover each other are set side by side; the height stays exact."""
+def _apart(dots: Sequence[Dot], plane: _Plane, right_from: float) -> list[_Placed]:
+    """Dots that would cover each other move a little aside, where that helps; the height stays exact."""
     placed: list[_Placed] = []
     for dot in sorted(dots, key=lambda dot: (dot.y, dot.x)):
-        x, y = plane.x(dot.x), plane.y(dot.y)
-        for step in range(24):
-            shift = (step + 1) // 2 * 2.1 * _R * (-1 if step % 2 else 1)
-            spot = x + shift
-            inside = _LEFT + _R <= spot <= _W - _RIGHT - _R or step == 0
-            if inside and all(abs(spot - a) >= 2 * _R or abs(y - b) >= 2 * _R for (a, b), _ in placed):
-                x = spot
-                break
-        placed.append(((x, y), dot))
+        y = plane.y(dot.y)
+        best, widest = plane.x(dot.x), -1.0
+        for x in _spots(dot, plane, right_from):
+            # Past the width of a dot nothing is covered: the first such spot, nearest to the true one, is as good.
+            gap = min((_gap((x, y), spot) for spot, _ in placed), default=2 * _R)
+            if min(gap, 2 * _R) > widest:
+                best, widest = x, min(gap, 2 * _R)
+        placed.append(((best, y), dot))
     return placed
+
+
+def _spots(dot: Dot, plane: _Plane, right_from: float) -> Iterator[float]:
+    """Where a dot may stand, its true place first: at most `_ASIDE` of the axis away, never over the threshold."""
+    true, split, right = plane.x(dot.x), plane.x(right_from), dot.x >= right_from
+    reach = _ASIDE * (plane.x(1.0) - plane.x(0.0))
+    for part in (0.0, 1.0, -1.0, 0.5, -0.5):
+        x = true + part * reach
+        if part == 0.0 or (x - _R >= split if right else x + _R <= split):
+            yield x
+
+
+def _gap(one: tuple[float, float], other: tuple[float, float]) -> float:
+    return math.hypot(one[0] - other[0], one[1] - other[1])
 
 
 def _labels(placed: Sequence[_Placed]) -> Iterator[Markup]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -57,6 +58,7 @@ class _TaskView:
     href: str
     name: str
     place: words.Quadrant
+    unplaced_reason: str | None
     bar: Markup
     pass_hat: float | None
     figures: list[_Figure]
@@ -74,7 +76,8 @@ def render_html(evaluation: Evaluation) -> str:
     """
     environment = _environment()
     script, style = (_asset(environment, name) for name in ("report.js", "report.css"))
-    tasks, k, cap = words.worst_first(evaluation.tasks), words.largest_k(evaluation), observation_cap(evaluation.tasks)
+    tasks, k, cap = words.worst_first(evaluation.tasks), words.headline_k(evaluation), observation_cap(evaluation.tasks)
+    gamma = evaluation.signature.gamma
     means, counts = _curve_data(tasks)
     scale = _scale(evaluation)
     return environment.get_template("report.html.j2").render(
@@ -85,15 +88,18 @@ def render_html(evaluation: Evaluation) -> str:
         style=Markup(style),
         cards=_cards(evaluation, k),
         readings=words.readings(evaluation),
-        limit=words.rsd_limit(evaluation.signature.gamma),
+        limit=words.rsd_limit(gamma),
         k=k,
         scale=scale,
-        tasks=[_view(task, scale, k, cap) for task in tasks],
-        scatter=_scatter(tasks),
-        unplaced=[task for task in tasks if task.rsd_normalised.value is None or task.success_rate.value is None],
+        tasks=[_view(task, gamma, scale, k, cap) for task in tasks],
+        scatter=_scatter(tasks, gamma),
+        unplaced=[task for task in tasks if not _drawn(task, gamma)],
         curve=curve(means, counts),
         heat_map=heat_map([_heat_row(task) for task in tasks]),
         left_out=words.left_out(evaluation),
+        nothing_scored=words.nothing_scored(evaluation),
+        judge_lines=words.judge_lines(evaluation.judge_use),
+        pass_gaps=_gaps([*evaluation.summary.pass_hat_k.values(), *evaluation.summary.pass_at_k.values()]),
     )
 
 
@@ -134,7 +140,8 @@ def _figure(name: str, estimate: Estimate, hint: str = "", *, share: bool = Fals
 
 def _cards(evaluation: Evaluation, k: int | None) -> list[_Figure]:
     summary = evaluation.summary
-    wrong = sum(words.quadrant(task) is words.Quadrant.WRONG for task in evaluation.tasks)
+    gamma = evaluation.signature.gamma
+    wrong = sum(words.quadrant(task, gamma) is words.Quadrant.WRONG for task in evaluation.tasks)
     cards = [
         _figure("normalised RSD", summary.rsd_normalised, "0 alike, 1 apart"),
         _figure("aligned RSD", summary.aligned_rsd, "same sum after aligning turns"),
@@ -146,6 +153,12 @@ def _cards(evaluation: Evaluation, k: int | None) -> list[_Figure]:
     if k is not None:
         cards.insert(2, _figure(f"pass^{k}", summary.pass_hat_k[k], f"all of {k} runs succeed", share=True))
     return cards
+
+
+def _gaps(estimates: Sequence[Estimate]) -> list[str]:
+    """Why intervals are missing, each reason once: said under a table, not in each of its cells."""
+    reasons = (one_line(estimate.reason) for estimate in estimates if estimate.reason is not None)
+    return list(dict.fromkeys(reasons))
 
 
 def _task_figures(task: GroupScore) -> list[_Figure]:
@@ -166,13 +179,14 @@ def _task_figures(task: GroupScore) -> list[_Figure]:
 
 
 # ------------------------------------------------------------------ tasks
-def _view(task: GroupScore, scale: float, k: int | None, cap: int) -> _TaskView:
+def _view(task: GroupScore, gamma: float, scale: float, k: int | None, cap: int) -> _TaskView:
     critical = task.contradictions.critical
     return _TaskView(
         task=task,
         href=anchor(task.task_id),
         name=one_line(task.task_id, 400),
-        place=words.quadrant(task),
+        place=words.quadrant(task, gamma),
+        unplaced_reason=words.unplaced_reason(task, gamma),
         bar=interval_bar(task.rsd.value, task.rsd.low, task.rsd.high, scale),
         pass_hat=None if k is None else words.pass_hat(task, k),
         figures=_task_figures(task),
@@ -201,11 +215,23 @@ def _quotes(task: GroupScore) -> list[_Quote]:
 
 
 # ------------------------------------------------------------------ charts
-def _scatter(tasks: list[GroupScore]) -> Markup:
+def _drawn(task: GroupScore, gamma: float) -> bool:
+    """Whether a task has a dot: a place among the quadrants and both coordinates."""
+    known = task.rsd_normalised.defined and task.success_rate.defined
+    return known and words.quadrant(task, gamma) in _DOTS
+
+
+def _scatter(tasks: list[GroupScore], gamma: float) -> Markup:
     dots = [
-        Dot(task.task_id, anchor(task.task_id), success, divergence, _DOTS[words.quadrant(task)])
+        Dot(
+            task.task_id,
+            anchor(task.task_id),
+            task.success_rate.value or 0.0,
+            task.rsd_normalised.value or 0.0,
+            _DOTS[words.quadrant(task, gamma)],
+        )
         for task in tasks
-        if (success := task.success_rate.value) is not None and (divergence := task.rsd_normalised.value) is not None
+        if _drawn(task, gamma)
     ]
     return scatter(dots, words.RIGHT_FROM, words.CONSISTENT_BELOW)
 

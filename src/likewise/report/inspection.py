@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from likewise.report.text import one_line
+from likewise.report.words import location
 
 __all__ = ["render_inspection"]
 
@@ -32,8 +33,10 @@ def render_inspection(summary: Mapping[str, Any], console: Console) -> None:
     console.print(counts)
     if summary["excluded"]:
         excluded = Table("task", "run", "excluded because", title=f"{len(summary['excluded'])} excluded")
+        excluded.add_column("where", overflow="fold")
         for row in summary["excluded"]:
-            excluded.add_row(_plain(row["task_id"]), _plain(row["run_id"]), _plain(row["reason"]))
+            where = location(row["path"], row["line"], row["pointer"])
+            excluded.add_row(_plain(row["task_id"]), _plain(row["run_id"]), _plain(row["reason"]), Text(where))
         console.print(excluded)
     for warning in summary["warnings"]:
         console.print(Text("warning: " + one_line(warning)))

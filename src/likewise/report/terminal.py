@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -17,10 +17,14 @@ from likewise.report.words import (
     CONSISTENT_BELOW,
     RIGHT_FROM,
     Quadrant,
+    band_ends,
     counted,
+    headline_k,
     interval,
-    largest_k,
+    judge_lines,
     left_out,
+    location,
+    nothing_scored,
     number,
     pass_hat,
     percent,
@@ -28,6 +32,7 @@ from likewise.report.words import (
     readings,
     reasons,
     rsd_limit,
+    sizes_differ,
     worst_first,
 )
 from likewise.scoring.results import GroupScore
@@ -57,11 +62,14 @@ def terminal_report(evaluation: Evaluation, width: int = 80) -> RenderableType:
     """The report as one rich renderable, laid out for `width` columns."""
     summary = Padding(_summary(evaluation), (1, 0, 0, 1))
     signature = Padding(Text(one_line(str(evaluation.signature)), style="dim", overflow="fold"), (1, 0, 0, 1))
-    return Group(_task_table(evaluation, width >= _WIDE), summary, signature)
+    table = _task_table(evaluation, width >= _WIDE)
+    if sentence := nothing_scored(evaluation):
+        return Group(Padding(Text(sentence, style="bold yellow"), (0, 0, 1, 1)), table, summary, signature)
+    return Group(table, summary, signature)
 
 
 def _task_table(evaluation: Evaluation, wide: bool) -> Table:
-    k = largest_k(evaluation)
+    k, gamma = headline_k(evaluation), evaluation.signature.gamma
     table = Table(
         box=box.SIMPLE_HEAD, padding=(0, 1 if wide else 0, 0, 0), pad_edge=False, expand=False, highlight=False
     )
@@ -79,12 +87,11 @@ def _task_table(evaluation: Evaluation, wide: bool) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("first fork", no_wrap=True)
     for task in worst_first(evaluation.tasks):
-        table.add_row(*_cells(task, k, wide))
+        table.add_row(*_cells(task, k, wide, _STYLES[quadrant(task, gamma)]))
     return table
 
 
-def _cells(task: GroupScore, k: int | None, wide: bool) -> Iterator[Text]:
-    style = _STYLES[quadrant(task)]
+def _cells(task: GroupScore, k: int | None, wide: bool, style: str) -> Iterator[Text]:
     yield Text(middle(task.task_id, 192 if wide else 56), style=style)
     yield Text(f"{len(task.valid)}/{len(task.rollouts)}")
     yield Text(percent(task.success_rate.value))
@@ -123,6 +130,8 @@ def _summary(evaluation: Evaluation) -> Table:
 
 
 def _reading_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
+    if nothing_scored(evaluation):
+        return
     for i, sentence in enumerate(readings(evaluation)):
         yield "reading" if i == 0 else "", sentence
     rule = f"Consistent: normalised RSD below {CONSISTENT_BELOW:g}. Right: success from {percent(RIGHT_FROM)}."
@@ -134,47 +143,57 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
     summary, limit = evaluation.summary, rsd_limit(evaluation.signature.gamma)
     yield "runs", f"{counted(summary.tasks, 'task')}, {counted(summary.rollouts, 'run')}, {summary.valid} scored"
     scale = f"  (0 = alike{'' if limit is None else f', {limit:g} = apart throughout'})"
-    yield "RSD", _figure(summary.rsd).append(scale, style="dim")
+    yield "RSD", _figure(summary.rsd, after=scale, why=True)
+    yield "final answers", _figure(summary.total_variance, before="disagree with probability ")
     yield "success", _figure(summary.success_rate, share=True)
     for name, estimates in (("pass^k", summary.pass_hat_k), ("pass@k", summary.pass_at_k)):
         if estimates:
-            yield name, "  ".join(f"{k}: {percent(estimates[k].value)}" for k in sorted(estimates))
-    yield "contradictions", _figure(summary.contradiction_share, share=True).append(" of judged pairs", style="dim")
+            yield name, _by_k(estimates)
+    yield "contradictions", _figure(summary.contradiction_share, share=True, after=" of judged pairs")
     if summary.forks_by_cause:
         yield "forks by cause", ", ".join(f"{one_line(c)} {n}" for c, n in summary.forks_by_cause.items())
-    yield from _cut_lines(evaluation)
+    yield from _band_lines(evaluation)
     yield from _left_out_lines(evaluation)
-    yield "judge", _judge_line(evaluation)
+    for i, line in enumerate(judge_lines(evaluation.judge_use, 6)):
+        yield "" if i else "judge", line
     for warning in evaluation.warnings:
         yield "warning", Text(one_line(warning), style="yellow")
 
 
-def _figure(estimate: Estimate, *, share: bool = False) -> Text:
+def _figure(estimate: Estimate, *, share: bool = False, before: str = "", after: str = "", why: bool = False) -> Text:
+    """A number between its words; `why` says also why there is no interval, which one row of a summary does."""
     if estimate.value is None:
         return Text("undefined: " + one_line(estimate.reason or "no reason given"))
-    text = Text(percent(estimate.value) if share else number(estimate.value))
+    text = Text(before + (percent(estimate.value) if share else number(estimate.value)))
+    reason = f": {one_line(estimate.reason or '')}" if why else ""
     bounds = interval(estimate, share=share)
-    return text.append(f" [{bounds}]" if bounds else f" (no interval: {one_line(estimate.reason or '')})", style="dim")
+    return text.append(f" [{bounds}]" if bounds else f" (no interval{reason})", style="dim").append(after, style="dim")
 
 
-def _cut_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    banded = [task for task in worst_first(evaluation.tasks) if task.rsd_band is not None]
-    shown = [f"{middle(t.task_id, 30)} {t.rsd_band[0]:.2f} to {t.rsd_band[1]:.2f}" for t in banded[:5] if t.rsd_band]
+def _by_k(estimates: Mapping[int, Estimate]) -> Text:
+    """The estimate for each k; on how many tasks it rests where that is not the same for all."""
+    differ = sizes_differ(estimates)
+    parts = []
+    for k, estimate in sorted(estimates.items()):
+        size = f", {counted(estimate.n, 'task')}" if differ and estimate.n is not None else ""
+        parts.append(Text(f"{k}: ").append(_figure(estimate, share=True)).append(size, style="dim"))
+    return Text("; ").join(parts)
+
+
+def _band_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    banded = [(task, band) for task in worst_first(evaluation.tasks) if (band := task.rsd_band) is not None]
+    shown = [f"{middle(task.task_id, 30)}: {band_ends(band)}" for task, band in banded[:5]]
     if banded:
         more = f"; {len(banded) - 5} more" if len(banded) > 5 else ""
-        yield "cut runs", "RSD lies between the band's ends: " + "; ".join(shown) + more
+        yield "not fully measured", "RSD lies between the band's ends. " + "; ".join(shown) + more
 
 
 def _left_out_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     records = left_out(evaluation)
-    for i, (reason, count) in enumerate(reasons(records)[:5]):
-        yield f"left out: {len(records)}" if i == 0 else "", f"{count} × {reason}"
-    if (hidden := len(reasons(records)) - 5) > 0:
-        yield "", f"{counted(hidden, 'further reason')} (see the JSON report)"
-
-
-def _judge_line(evaluation: Evaluation) -> str:
-    use = evaluation.judge_use
-    line = f"{counted(use.distinct_pairs, 'distinct pair')}: {use.from_model} by model, {use.from_store} from the store"
-    rules = sorted(use.by_rule.items(), key=lambda item: -item[1])
-    return line + "".join(f", {count} {one_line(rule, 40)}" for rule, count in rules[:6])
+    found = reasons(records)
+    for i, (reason, count, first) in enumerate(found[:5]):
+        where = location(first.path, first.line, first.pointer)
+        example = f" ({'first: ' if count > 1 else ''}{where})" if where else ""
+        yield f"left out: {len(records)}" if i == 0 else "", f"{count} × {reason}{example}"
+    if (hidden := len(found) - 5) > 0:
+        yield "", f"{counted(hidden, 'further reason')}: `likewise inspect` lists all"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from likewise.core.estimate import Estimate
 from likewise.core.rollout import Excluded, Rollout, StopReason
-from likewise.evaluation.results import Evaluation
+from likewise.evaluation.results import Evaluation, JudgeUse
 from likewise.metrics.bounds import Bound
 from likewise.report.text import middle, one_line
 from likewise.scoring.results import Fork, ForkCause, ForkKind, GroupScore
@@ -19,12 +19,16 @@ __all__ = [
     "FORK_KINDS",
     "RIGHT_FROM",
     "Quadrant",
+    "band_ends",
     "bound_sentence",
     "counted",
     "fork_cause",
+    "headline_k",
     "interval",
-    "largest_k",
+    "judge_lines",
     "left_out",
+    "location",
+    "nothing_scored",
     "number",
     "outcome",
     "pass_hat",
@@ -33,6 +37,8 @@ __all__ = [
     "readings",
     "reasons",
     "rsd_limit",
+    "sizes_differ",
+    "unplaced_reason",
     "worst_first",
 ]
 
@@ -49,7 +55,11 @@ class Quadrant(StrEnum):
     WRONG = "consistent and wrong"
     INCONSISTENT = "inconsistent"
     UNKNOWN = "not placed"
-    """Divergence or success is not known."""
+    """Divergence or success is not known well enough; `unplaced_reason` says which."""
+
+
+_TOO_LITTLE = "too little was measured to say"
+_NO_OUTCOME = "no outcome is known"
 
 
 FORK_KINDS = {
@@ -78,14 +88,29 @@ def worst_first(tasks: Iterable[GroupScore]) -> list[GroupScore]:
     return sorted(tasks, key=lambda task: math.inf if task.rsd.value is None else -task.rsd.value)
 
 
-def quadrant(task: GroupScore) -> Quadrant:
-    """Where a task stands; UNKNOWN where either number is undefined."""
-    divergence, success = task.rsd_normalised.value, task.success_rate.value
-    if divergence is not None and divergence >= CONSISTENT_BELOW:
-        return Quadrant.INCONSISTENT
-    if divergence is None or success is None:
+def quadrant(task: GroupScore, gamma: float) -> Quadrant:
+    """Where a task stands; UNKNOWN where what was measured does not tell."""
+    if unplaced_reason(task, gamma) is not None:
         return Quadrant.UNKNOWN
-    return Quadrant.RIGHT if success >= RIGHT_FROM else Quadrant.WRONG
+    if (task.rsd_normalised.value or 0.0) >= CONSISTENT_BELOW:
+        return Quadrant.INCONSISTENT
+    return Quadrant.RIGHT if (task.success_rate.value or 0.0) >= RIGHT_FROM else Quadrant.WRONG
+
+
+def unplaced_reason(task: GroupScore, gamma: float) -> str | None:
+    """Why a task stands in no quadrant; None where it stands in one."""
+    divergence = task.rsd_normalised.value
+    if divergence is None or _undecided(task.rsd_band, gamma):
+        return _TOO_LITTLE
+    return _NO_OUTCOME if divergence < CONSISTENT_BELOW and task.success_rate.value is None else None
+
+
+def _undecided(band: tuple[float, float] | None, gamma: float) -> bool:
+    """Whether the unmeasured turns decide between consistent and not; an end that is not a number decides nothing."""
+    if band is None:
+        return False
+    low, high = ((1 - gamma) * end for end in band)
+    return not (low >= CONSISTENT_BELOW or high < CONSISTENT_BELOW)
 
 
 def rsd_limit(gamma: float) -> float | None:
@@ -115,6 +140,12 @@ def interval(estimate: Estimate, *, share: bool = False) -> str:
     return f"{low.removesuffix('%')} to {high}"
 
 
+def band_ends(band: tuple[float, float]) -> str:
+    """`0.91 to 1.32`, with a third digit where the ends would read alike."""
+    low, high = (number(end) for end in band)
+    return f"{low} to {high}" if low != high else f"{number(band[0], 3)} to {number(band[1], 3)}"
+
+
 def outcome(run: Rollout) -> str:
     """How a run came out, in one or two words."""
     if run.stop is StopReason.INVALID:
@@ -136,15 +167,26 @@ def bound_sentence(name: str, bound: Bound) -> str:
     return f"{what} is {bound.direction.value} {number(bound.value)} (from the {bound.basis.value})."
 
 
-def largest_k(evaluation: Evaluation) -> int | None:
-    """Largest k with a defined pass^k over the tasks."""
-    return max((k for k, estimate in evaluation.summary.pass_hat_k.items() if estimate.defined), default=None)
+def headline_k(evaluation: Evaluation) -> int | None:
+    """Largest k that at least half of the tasks with known outcomes have: one task with many runs speaks for none."""
+    known = [count for task in evaluation.tasks if (count := len(_outcomes(task)))]
+    enough = {k for k in evaluation.summary.pass_hat_k if 2 * sum(count >= k for count in known) >= len(known)}
+    return max((k for k in enough if evaluation.summary.pass_hat_k[k].defined), default=None)
+
+
+def sizes_differ(estimates: Mapping[int, Estimate]) -> bool:
+    """Whether the estimates for different k rest on different numbers of tasks."""
+    return len({estimate.n for estimate in estimates.values()}) > 1
 
 
 def pass_hat(task: GroupScore, k: int) -> float | None:
     """Unbiased pass^k of one task: C(successes, k) / C(n, k); None with fewer than k known outcomes."""
-    outcomes = [run.success for run in task.valid if run.success is not None]
+    outcomes = _outcomes(task)
     return math.comb(sum(outcomes), k) / math.comb(len(outcomes), k) if len(outcomes) >= k else None
+
+
+def _outcomes(task: GroupScore) -> list[bool]:
+    return [run.success for run in task.valid if run.success is not None]
 
 
 def left_out(evaluation: Evaluation) -> list[Excluded]:
@@ -158,9 +200,33 @@ def left_out(evaluation: Evaluation) -> list[Excluded]:
     return [*evaluation.excluded, *invalid]
 
 
-def reasons(records: Iterable[Excluded]) -> list[tuple[str, int]]:
-    """Reasons with how often each occurs, most frequent first."""
-    return Counter(one_line(record.reason, 200) for record in records).most_common()
+def reasons(records: Iterable[Excluded]) -> list[tuple[str, int, Excluded]]:
+    """Reasons with how often each occurs and the first example, most frequent first."""
+    first: dict[str, Excluded] = {}
+    counts: Counter[str] = Counter()
+    for record in records:
+        reason = one_line(record.reason, 200)
+        first.setdefault(reason, record)
+        counts[reason] += 1
+    return [(reason, count, first[reason]) for reason, count in counts.most_common()]
+
+
+def location(path: str, line: int | None, pointer: str | None) -> str:
+    """`runs.jsonl:3 /messages/0`, as far as each part is known."""
+    where = one_line(path) + ("" if line is None else f":{line}")
+    return f"{where} {one_line(pointer)}".strip() if pointer else where
+
+
+def judge_lines(use: JudgeUse, limit: int = 0) -> list[str]:
+    """What judging cost, and, counted another way, which rule settled how many pairs (the first `limit`; 0: all)."""
+    asked = f"{counted(use.from_model, 'text pair')} judged by the model, {use.from_store} known from the store"
+    lines = [f"{counted(use.distinct_pairs, 'distinct pair')}; {asked}"]
+    rules = sorted(use.by_rule.items(), key=lambda item: -item[1])
+    shown = rules[:limit] if limit else rules
+    if shown:
+        more = f", {counted(len(rules) - len(shown), 'further rule')}" if len(rules) > len(shown) else ""
+        lines.append("settled by: " + ", ".join(f"{one_line(rule, 40)} {count}" for rule, count in shown) + more)
+    return lines
 
 
 def counted(count: int, noun: str) -> str:
@@ -173,22 +239,34 @@ def _named(tasks: Sequence[GroupScore], limit: int = 6) -> str:
     return names + (f" and {len(tasks) - limit} more" if len(tasks) > limit else "")
 
 
+def nothing_scored(evaluation: Evaluation) -> str | None:
+    """The sentence that a report without one scored run starts with; None where some run was scored."""
+    if evaluation.summary.valid:
+        return None
+    return "No run could be scored; the reasons are below." if left_out(evaluation) else "No run could be scored."
+
+
 def readings(evaluation: Evaluation) -> list[str]:
-    """What the numbers say, in plain sentences, the one to act on first."""
+    """What the numbers say, in plain sentences, the one to act on first; none where no run was scored."""
+    if nothing_scored(evaluation):
+        return []
+    gamma = evaluation.signature.gamma
     tasks = worst_first(evaluation.tasks)
-    placed = {place: [task for task in tasks if quadrant(task) is place] for place in Quadrant}
+    placed = {standing: [task for task in tasks if quadrant(task, gamma) is standing] for standing in Quadrant}
     lines = []
-    for place in (Quadrant.WRONG, Quadrant.INCONSISTENT, Quadrant.RIGHT):
-        if members := placed[place]:
-            verb = "is" if len(members) == 1 else "are"
-            lines.append(f"{counted(len(members), 'task')} {verb} {place.value}: {_named(members)}.")
+    for standing in (Quadrant.WRONG, Quadrant.INCONSISTENT, Quadrant.RIGHT):
+        if members := placed[standing]:
+            lines.append(f"{_are(members)} {standing.value}: {_named(members)}.")
     causes = evaluation.summary.forks_by_cause
     if total := sum(causes.values()):
         agent = causes.get(ForkCause.AGENT.value, 0)
         cause = f"in {agent} of them the agent had seen the same and acted differently"
         lines.append(f"Runs part in {counted(total, 'task')}; {cause}.")
-    if members := placed[Quadrant.UNKNOWN]:
-        lines.append(
-            f"{counted(len(members), 'task')} could not be placed (divergence or success unknown): {_named(members)}."
-        )
+    for reason in (_TOO_LITTLE, _NO_OUTCOME):
+        if members := [task for task in placed[Quadrant.UNKNOWN] if unplaced_reason(task, gamma) == reason]:
+            lines.append(f"{_are(members)} {Quadrant.UNKNOWN.value}, {reason}: {_named(members)}.")
     return lines
+
+
+def _are(tasks: Sequence[GroupScore]) -> str:
+    return f"{counted(len(tasks), 'task')} {'is' if len(tasks) == 1 else 'are'}"
