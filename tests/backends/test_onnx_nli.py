@@ -78,12 +78,18 @@ def test_the_label_order_comes_from_the_config(judge, copied_judge):
 
 @pytest.mark.parametrize(
     ("file", "content"),
-    [("config.json", "{"), ("config.json", '{"labels": ["yes", "no"], "window": 256}'), ("read.onnx", "no graph")],
+    [("config.json", "{"), ("config.json", '{"labels": ["yes", "no"], "window": 256}'), ("tokenizer.json", "{")],
 )
 def test_a_broken_folder_is_refused_and_names_the_file(copied_judge, file, content):
     (copied_judge / file).write_text(content)
     with pytest.raises(BackendError, match=file):
         OnnxNli(copied_judge)
+
+
+def test_a_broken_graph_is_refused_when_it_is_needed(copied_judge):
+    (copied_judge / "read.onnx").write_text("no graph")
+    with pytest.raises(BackendError, match=r"read\.onnx"):
+        next(OnnxNli(copied_judge).judge(PAIRS))
 
 
 def test_a_missing_folder_is_refused(tmp_path):

@@ -93,7 +93,7 @@ def main() -> None:
         "apart": twin.config.apart,
         "together": twin.config.together,
         "hidden": twin.config.hidden,
-        "window": 256,
+        "window": 384,
         "temperature": args.temperature,
     }
     (args.out / "config.json").write_text(json.dumps(config, indent=2) + "\n")

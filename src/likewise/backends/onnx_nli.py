@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -21,6 +22,9 @@ from likewise.backends.sentences import LongText, aggregate
 from likewise.core.errors import BackendError
 from likewise.core.labels import Entailment, Judgement
 from likewise.core.protocols import ProgressTask
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 __all__ = ["OnnxNli", "embedded_judge"]
 
@@ -37,7 +41,7 @@ class OnnxNli:
     """A judge over a folder that tools/nli/export.py wrote."""
 
     def __init__(self, folder: Path) -> None:
-        """Load graphs, tokenizer and label order.
+        """Load tokenizer and label order.
 
         Raises:
             BackendError: A file is missing, broken, or its labels cannot be mapped.
@@ -50,10 +54,17 @@ class OnnxNli:
             raise BackendError(f"{folder / 'config.json'}: not the config of an NLI judge ({problem!r})") from problem
         self._folder = folder
         self._tokenizer = load_tokenizer(folder / "tokenizer.json")
-        self._read = load_session(folder / "read.onnx")
-        self._compare = load_session(folder / "compare.onnx")
         self._states: OrderedDict[str, States] = OrderedDict()
         self._state_bytes = 0
+
+    # The graphs load when the first pair is judged: a run that the label store answers needs neither.
+    @cached_property
+    def _read(self) -> onnxruntime.InferenceSession:
+        return load_session(self._folder / "read.onnx")
+
+    @cached_property
+    def _compare(self) -> onnxruntime.InferenceSession:
+        return load_session(self._folder / "compare.onnx")
 
     @cached_property
     def judge_id(self) -> str:
@@ -63,6 +74,7 @@ class OnnxNli:
 
     def judge(self, pairs: Sequence[tuple[str, str]], progress: ProgressTask | None = None) -> Iterator[Judgement]:
         """Judge each pair in order, both directions; see core.protocols.Judge."""
+        _ = self._read, self._compare  # loaded here once, not by whichever thread comes first
         for start in range(0, len(pairs), CHUNK):
             chunk = pairs[start : start + CHUNK]
             split = {text: LongText(text, self._ids, self._window) for pair in chunk for text in pair}

@@ -16,6 +16,8 @@ __all__ = ["render_judge_table"]
 def _figure(estimate: Estimate) -> str:
     if estimate.value is None:
         return f"undefined ({estimate.reason})"
+    if estimate.low is None:
+        return f"{estimate.value:.3f} ({estimate.reason})"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 

@@ -135,7 +135,7 @@ class GroupScore:
         rollouts: All rollouts of the task, invalid ones included, in order.
         success_rate: Share of valid rollouts with a known outcome that succeeded.
         rsd: Monte Carlo RSD (time-aligned), in [0, 1/(1-gamma)].
-        rsd_band: Lowest and highest RSD that the unmeasured turns of cut rollouts allow; None without cuts.
+        rsd_band: Lowest and highest RSD that turns after a cut and failed judgements allow; None without any.
         rsd_normalised: (1-gamma) RSD, in [0, 1].
         aligned_rsd: The same sum over turns aligned by edit distance.
         total_variance: Canonical total variance of the final answers: probability that two runs disagree.
