@@ -15,6 +15,7 @@ from likewise.metrics.divergence import (
     discounted_sum,
     divergence_band,
     first_unmeasured_turn,
+    largest_divergence,
     monte_carlo_rsd,
     normalised,
     per_turn_mean,
@@ -268,3 +269,13 @@ def test_a_discount_outside_its_range_is_refused(gamma):
 def test_pairs_that_are_not_all_pairs_are_refused():
     with pytest.raises(ValueError, match="RSD of 3 rollouts takes all 3 pairs"):
         monte_carlo_rsd(np.array([[1.0], [1.0], [1.0]]), np.array([[0, 1], [0, 2], [0, 2]]), 3, 0.8)
+
+
+@pytest.mark.parametrize(("gamma", "largest"), [(0.0, 1.0), (0.5, 2.0), (0.8, 5.0), (0.9, 10.0), (0.75, 4.0)])
+def test_the_largest_divergence_is_a_round_number_where_it_is_one(gamma, largest):
+    assert largest_divergence(gamma) == largest
+
+
+def test_the_largest_divergence_is_never_below_the_sum_of_a_long_contradiction():
+    for gamma in (0.1, 0.77, 0.8, 0.93, 0.9999):
+        assert sum(gamma**t for t in range(5000)) <= largest_divergence(gamma) + 1e-9

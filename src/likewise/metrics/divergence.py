@@ -12,6 +12,7 @@ Source: arXiv:2610.33012, Eq. 1 and Table 3; lengths and cuts are this project's
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "discounted_sum",
     "divergence_band",
     "first_unmeasured_turn",
+    "largest_divergence",
     "monte_carlo_rsd",
     "normalised",
     "per_turn_mean",
@@ -148,6 +150,22 @@ def discounted_sum(turn_distance: Float[np.ndarray, "pairs turns"], gamma: float
     return np.asarray(np.nan_to_num(turn_distance.astype(np.float64)) @ weights, dtype=np.float64)
 
 
+def largest_divergence(gamma: float) -> float:
+    """1/(1-gamma), the divergence of two runs that contradict each other for ever.
+
+    Args:
+        gamma: Discount in [0, 1).
+
+    Returns:
+        At least 1.
+
+    Raises:
+        ValueError: A discount outside [0, 1).
+    """
+    _check_discount(gamma)
+    return math.ceil(1e9 / (1 - gamma) - 1e-3) / 1e9  # 1/(1-0.8) is 5.000000000000001 in floats
+
+
 def divergence_band(
     turn_distance: Float[np.ndarray, "pairs turns"], unmeasured_from: Int[np.ndarray, " pairs"], gamma: float
 ) -> DivergenceBand:
@@ -167,7 +185,7 @@ def divergence_band(
     low = discounted_sum(turn_distance, gamma)
     open_end = unmeasured_from >= 0
     at_most = gamma ** np.where(open_end, unmeasured_from, 0).astype(np.float64) / (1 - gamma)
-    return DivergenceBand(low, low + np.where(open_end, at_most, 0.0))
+    return DivergenceBand(low, np.minimum(low + np.where(open_end, at_most, 0.0), largest_divergence(gamma)))
 
 
 def monte_carlo_rsd(
@@ -203,7 +221,7 @@ def monte_carlo_rsd(
         raise ValueError(f"RSD of {n_rollouts} rollouts takes all {_n_pairs(n_rollouts)} pairs of them, each once")
     if n_rollouts < 2:
         return Estimate.undefined(f"{n_rollouts} rollout(s): divergence needs at least two", n=n_rollouts)
-    return pair_mean(discounted_sum(turn_distance, gamma), pairs, 1 / (1 - gamma), confidence)
+    return pair_mean(discounted_sum(turn_distance, gamma), pairs, largest_divergence(gamma), confidence)
 
 
 def _n_pairs(n: int) -> int:

@@ -147,7 +147,7 @@ def _aligned_rsd(
         weights = options.gamma ** np.arange(len(distances))
         sums.append(float(np.nansum(np.array(distances, dtype=np.float64) * weights)))
     pairs = np.array(group.pairs, dtype=np.int64).reshape(-1, 2)
-    return pair_mean(np.array(sums), pairs, 1 / (1 - options.gamma), options.confidence)
+    return pair_mean(np.array(sums), pairs, divergence.largest_divergence(options.gamma), options.confidence)
 
 
 def _distance(judgement: Judgement, soft: bool) -> float:
