@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from likewise.core.group import LengthPolicy
 from likewise.core.labels import Relation
 from likewise.core.rollout import Action
 from likewise.scoring.label import Labeller
-from likewise.scoring.score import ScoringOptions, count_rules, fork_pairs, needed_pairs, score_group
+from likewise.scoring.score import ScoringOptions, fork_pairs, needed_pairs, score_group
 from likewise.scoring.stored_judge import StoredJudge
 from scoring.runs import CUT, FINISHED, INVALID, call, calls, group, returned, run, said, speaking
 
@@ -40,7 +41,7 @@ def test_two_identical_runs_diverge_by_exactly_nothing():
     assert score.first_fork is None
     assert score.rsd_band is None
     assert score.classes == ((0, 0),) * 3
-    assert count_rules(score) == {"identical": 3}
+    assert Counter(pair.rule for pair in score.pairs) == {"identical": 3}
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.5, 0.8])

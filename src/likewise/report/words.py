@@ -11,6 +11,7 @@ from likewise.core.estimate import Estimate
 from likewise.core.rollout import Excluded, Rollout, StopReason
 from likewise.evaluation.results import Evaluation, JudgeUse
 from likewise.metrics.bounds import Bound
+from likewise.metrics.divergence import largest_divergence
 from likewise.report.text import middle, one_line
 from likewise.scoring.results import Fork, ForkCause, ForkKind, GroupScore
 
@@ -115,7 +116,7 @@ def _undecided(band: tuple[float, float] | None, gamma: float) -> bool:
 
 def rsd_limit(gamma: float) -> float | None:
     """Largest possible RSD, 1/(1-gamma); None where there is none."""
-    return 1 / (1 - gamma) if gamma < 1 else None
+    return largest_divergence(gamma) if gamma < 1 else None
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -6,7 +6,6 @@ Scoring goes in two steps, because the judge must be asked for whole files at on
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -121,7 +120,7 @@ def _turn_distance(
     if not failed.any() and not (open_from >= 0).any():
         return turn_distance, None
     band = divergence.divergence_band(turn_distance, open_from, options.gamma)
-    possible = failed @ (options.gamma ** np.arange(failed.shape[1]))
+    possible = divergence.discounted_sum(failed.astype(np.float64), options.gamma)
     return turn_distance, (float(band.low.mean()), float((band.high + possible).mean()))
 
 
@@ -144,8 +143,8 @@ def _aligned_rsd(
                 distances.append(np.nan if judgement is None else _distance(judgement, options.soft))
             else:
                 distances.append(_gap(group, (i, j), block.first, block.second, options.length_policy))
-        weights = options.gamma ** np.arange(len(distances))
-        sums.append(float(np.nansum(np.array(distances, dtype=np.float64) * weights)))
+        row = np.array(distances, dtype=np.float64)[None, :]
+        sums.append(float(divergence.discounted_sum(row, options.gamma)[0]))
     pairs = np.array(group.pairs, dtype=np.int64).reshape(-1, 2)
     return pair_mean(np.array(sums), pairs, divergence.largest_divergence(options.gamma), options.confidence)
 
@@ -325,8 +324,3 @@ def _bounds(rsd: Estimate) -> dict[str, bounds.Bound]:
         "dominant_class": bounds.dominant_class(rsd),
         "dominant_class_sharp": bounds.dominant_class_sharp(rsd),
     }
-
-
-def count_rules(score: GroupScore) -> Counter[str]:
-    """How often each rule decided a judged pair of actions of this group."""
-    return Counter(pair.rule for pair in score.pairs)
