@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup check test test-data demo bench clean
+.PHONY: setup check test test-slow test-data demo bench clean
 
 setup: $(READY)
 
@@ -23,6 +23,9 @@ check: $(READY)
 
 test: $(READY)
 	$(BIN)/pytest -m 'not data and not slow'
+
+test-slow: $(READY)
+	$(BIN)/pytest -m 'slow and not data'
 
 # The checks that need rollouts and labels which do not travel with the repository.
 test-data: $(READY)
