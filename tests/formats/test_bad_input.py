@@ -24,10 +24,10 @@ def test_an_empty_file_is_an_error(write, content, name):
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(RolloutFormatError, match=r"no \.json or \.jsonl file in this folder"):
+    with pytest.raises(RolloutFormatError, match="no rollout file in this folder"):
         read_rollouts(tmp_path)
     (tmp_path / "readme.txt").write_text("x")
-    with pytest.raises(RolloutFormatError, match=r"no \.json or \.jsonl file in this folder"):
+    with pytest.raises(RolloutFormatError, match="no rollout file in this folder"):
         read_rollouts(tmp_path)
 
 

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.core.errors import RolloutFormatError
 from likewise.formats.fields import child, nesting
-from likewise.formats.files import outline
+from likewise.formats.files import outline, read_values
 
 
 @pytest.mark.parametrize(
@@ -57,3 +58,42 @@ def test_nesting_counts_levels(value, depth):
 def test_the_outline_of_a_head_that_only_opens_lists_is_made_at_once():
     assert outline("[" * 65_536).keys == frozenset()
     assert outline('{"a":[' * 10_000).kind == "object"
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ('{"a": 1}', [({"a": 1}, None)]),
+        ("[1,\n2]", [([1, 2], None)]),
+        ('{"a": 1}\n', [({"a": 1}, None)]),
+        ('{"a": 1}\n\n{"b": 2}\n', [({"a": 1}, 1), ({"b": 2}, 3)]),
+        ('{\n "a": 1\n}\n{\n "b": 2\n}', [({"a": 1}, 1), ({"b": 2}, 4)]),
+        ('{"a": 1} {"b": 2}', [({"a": 1}, 1), ({"b": 2}, 1)]),
+        ("\ufeff[]\n", [([], None)]),
+        ('{"a": 1}\n{"b"', [({"a": 1}, 1)]),
+    ],
+)
+def test_values_are_one_or_one_a_line_or_one_after_another(tmp_path, content, values):
+    path = tmp_path / "a.json"
+    path.write_text(content, encoding="utf-8")
+    found = read_values(path)
+    assert [(value, line) for value, line, _ in found.values] == values
+    assert [item.line for item in found.excluded] == ([2] if content.endswith('{"b"') else [])
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "the file is empty"),
+        (" \n", "the file is empty"),
+        ("hello", "not JSON"),
+        ('{"a": 1', "the JSON ends too early"),
+        ('{\n "a": 1\n}\n{\n "b"', "several JSON values|Extra data"),
+        ("[" * 100_000, "nested too deeply|ends too early"),
+    ],
+)
+def test_a_file_without_a_value_or_with_a_broken_one_is_an_error(tmp_path, content, problem):
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(RolloutFormatError, match=problem):
+        read_values(path)

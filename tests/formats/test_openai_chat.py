@@ -125,3 +125,19 @@ def test_a_line_that_is_no_run_is_excluded_with_line_and_pointer(write, record, 
     with pytest.raises(RolloutFormatError) as caught:
         read_rollouts(path, strict=True)
     assert (caught.value.line, caught.value.pointer) == (2, pointer)
+
+
+def test_issue_5947_ten_repeats_out_of_a_cache_are_noted_as_copies(write):
+    line = {"task_id": "t", "messages": [{"role": "assistant", "content": "Paris"}], "response_id": "chatcmpl-1"}
+    found = read_rollouts(write("a.jsonl", "\n".join(json.dumps(line | {"run_id": str(n)}) for n in range(10))))
+    noted = [rollout.notes for rollout in found]
+    assert noted == [(), *[("the same generation as run '0' (same response id)",)] * 9]
+    cached = read_rollouts(write("b.jsonl", "\n".join(json.dumps(line | {"cached": True}) for _ in range(3))))
+    assert all("an answer came from a cache" in rollout.notes for rollout in cached)
+
+
+def test_ids_and_times_by_which_copies_are_known_are_kept(write):
+    facts = {"response_ids": ["a", "b"], "started": "2026-01-01", "ended": "2026-01-02", "cached": False}
+    line = {"task_id": "t", "messages": [{"role": "assistant", "content": "Hi."}]} | facts
+    (rollout,) = read_rollouts(write("a.jsonl", json.dumps(line)))
+    assert rollout.meta == facts

@@ -245,3 +245,18 @@ def test_a_wrong_top_level_is_an_error(write, content, pointer):
 def test_a_file_whose_simulations_come_after_megabytes_of_tasks_is_recognised(write, tau2_file, simulation):
     path = write("r.json", tau2_file(simulation(), tasks=[{"id": "x", "note": "n" * 2_000_000}]))
     assert read_rollouts(path).files == ((str(path), "tau2"),)
+
+
+def test_ids_of_the_provider_tell_a_run_from_a_copy_of_it(write, tau2_file, simulation):
+    runs = [
+        simulation("t", trial) | {"start_time": f"2026-01-0{trial + 1}", "end_time": "2026-01-09"} for trial in (0, 1)
+    ]
+    for run in runs:
+        for message in run["messages"]:
+            message["raw_data"] = {"id": "chatcmpl-1"} if message["role"] == "assistant" else None
+    found = read_rollouts(write("results.json", tau2_file(*runs)))
+    assert [rollout.notes for rollout in found] == [
+        (),
+        ("the same generation as run 'results#t#0' (same response id)",),
+    ]
+    assert (found.rollouts[1].meta["started"], found.rollouts[1].meta["ended"]) == ("2026-01-02", "2026-01-09")

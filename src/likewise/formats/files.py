@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import Excluded, JsonValue
+from likewise.formats.compressed import GZIP, ZIP, gunzip
 
-__all__ = ["HEAD_BYTES", "Lines", "Outline", "outline", "parse_json", "read_head", "read_json", "read_lines"]
+__all__ = [
+    "HEAD_BYTES",
+    "Lines",
+    "Outline",
+    "outline",
+    "parse_json",
+    "read_bytes",
+    "read_head",
+    "read_json",
+    "read_lines",
+    "read_values",
+]
 
 HEAD_BYTES = 65_536
 _DEEPEST = 8
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_SOMETHING = re.compile(r"\S")
 _TOKEN = re.compile(r'\s*(?:("[^"\\]*(?:\\.[^"\\]*)*")|([{}\[\]:,])|([^\s{}\[\]:,"]+))', re.DOTALL)
 
 
@@ -42,21 +57,40 @@ class Lines:
     excluded: list[Excluded]
 
 
-def _read_bytes(path: Path, limit: int = -1) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit)
-    except FileNotFoundError:
-        raise RolloutFormatError(str(path), "no such file") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise RolloutFormatError(str(path), f"cannot be read: {reason or error}") from error
+def read_bytes(path: Path, limit: int = -1) -> bytes:
+    """A file's bytes, unpacked where it is compressed with gzip; the first `limit` of them where that is not negative.
+
+    Raises:
+        RolloutFormatError: The file cannot be read or unpacked, is a zip archive, or is in UTF-16.
+    """
+    data = _raw_bytes(path, limit)
+    if limit < 0 and data.startswith(ZIP):
+        raise RolloutFormatError(str(path), "a zip archive (expected text; unpack it and name the files in it)")
     if _looks_like_utf16(data[:1024]):
         raise RolloutFormatError(str(path), "not UTF-8 (it looks like UTF-16; save it as UTF-8)")
     return data
 
 
+def _raw_bytes(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(len(GZIP))
+            if data == GZIP and file.seekable():
+                file.seek(0)
+                return gunzip(file, path, os.fstat(file.fileno()).st_size, limit)
+            return data + file.read(limit if limit < 0 else max(0, limit - len(data)))
+    except FileNotFoundError:
+        raise RolloutFormatError(str(path), "no such file") from None
+    except RolloutFormatError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise RolloutFormatError(str(path), f"cannot be read: {reason or error}") from error
+
+
 def _looks_like_utf16(head: bytes) -> bool:
+    if head.startswith((*ZIP, b"PAR1")):  # a Parquet file is bytes too
+        return False
     if head.startswith(_UTF16_BOMS) and len(head) > 2:
         return True
     even, odd = head[::2].count(0), head[1::2].count(0)  # plain letters leave every other byte NUL
@@ -64,12 +98,12 @@ def _looks_like_utf16(head: bytes) -> bool:
 
 
 def read_head(path: Path) -> str:
-    """The start of a file as text, at most 64 KiB of it, without a byte order mark.
+    """The start of a file as text, at most 64 KiB of it (unpacked), without a byte order mark.
 
     Raises:
         RolloutFormatError: The file cannot be read or is empty.
     """
-    head = _read_bytes(path, HEAD_BYTES)
+    head = read_bytes(path, HEAD_BYTES)
     if not head.removeprefix(_BOM).strip():
         raise RolloutFormatError(
             str(path), "the file is empty" if len(head) < HEAD_BYTES else "starts with blanks only"
@@ -118,7 +152,7 @@ def parse_json(text: str, path: Path, line: int | None = None) -> JsonValue:
 
 def read_json(path: Path) -> JsonValue:
     """Parse a file that is one JSON value."""
-    data = _read_bytes(path).removeprefix(_BOM)
+    data = read_bytes(path).removeprefix(_BOM)
     if not data.strip():
         raise RolloutFormatError(str(path), "the file is empty")
     return parse_json(_decode(data, path), path)
@@ -130,7 +164,7 @@ def read_lines(path: Path) -> Lines:
     Raises:
         RolloutFormatError: The file cannot be read, is empty, or no line of it is JSON.
     """
-    data = _read_bytes(path).removeprefix(_BOM)
+    data = read_bytes(path).removeprefix(_BOM)
     lines, first_error = Lines([], []), None
     for number, raw in enumerate(data.split(b"\n"), start=1):
         if not raw.strip():
@@ -147,9 +181,55 @@ def read_lines(path: Path) -> Lines:
     return lines
 
 
+def read_values(path: Path) -> Lines:
+    """The JSON values of a file: one value, one a line, or several after each other over many lines.
+
+    Raises:
+        RolloutFormatError: The file cannot be read, is empty, or holds no JSON value.
+    """
+    data = read_bytes(path).removeprefix(_BOM)
+    if not data.strip():
+        raise RolloutFormatError(str(path), "the file is empty")
+    first, _, rest = data.strip().partition(b"\n")
+    if rest.lstrip()[:1] in (b"{", b"[") and _is_json(first):
+        return read_lines(path)
+    text = _decode(data, path)
+    try:
+        return Lines([(parse_json(text, path), None, "")], [])
+    except RolloutFormatError as error:
+        several = _several(text)
+        if len(several) < 2:
+            raise error from None
+        return Lines([(value, line, "") for value, line in several], [])
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _several(text: str) -> list[tuple[JsonValue, int | None]]:
+    """Values that follow each other with nothing but blanks between them, each with its line; none if one is broken."""
+    decoder, found, position, line = json.JSONDecoder(), list[tuple[JsonValue, int | None]](), 0, 1
+    while match := _SOMETHING.search(text, position):
+        line += text.count("\n", position, match.start())
+        try:
+            value, position = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            return []
+        found.append((value, line))
+        line += text.count("\n", match.start(), position)
+    return found
+
+
+@lru_cache(maxsize=4)
 def outline(head: str) -> Outline:
     """The keys that the head of a file shows, however the rest goes on; linear in the head.
 
+    Every format asks for the outline of the same head, so the last ones are kept.
     Reading stops where the head ends, so a text of 50 MB hides what follows it and nothing before it.
     """
     opening = head.lstrip()[:1]

@@ -6,10 +6,13 @@ Each line is `{"schema": "likewise.rollout/1", "task_id", "run_id", "turns", "st
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 from likewise.core.errors import RolloutFormatError
@@ -28,7 +31,17 @@ from likewise.formats.fields import (
 from likewise.formats.files import outline, read_lines
 from likewise.formats.rollout_set import Parsed
 
-__all__ = ["DESCRIPTION", "NAME", "SCHEMA", "read", "rollout_from_json", "rollout_to_json", "sniff", "write_rollouts"]
+__all__ = [
+    "DESCRIPTION",
+    "NAME",
+    "SCHEMA",
+    "read",
+    "rollout_from_json",
+    "rollout_lines",
+    "rollout_to_json",
+    "sniff",
+    "write_rollouts",
+]
 
 NAME = "native"
 DESCRIPTION = "likewise JSON Lines, one rollout a line"
@@ -66,9 +79,10 @@ def read(path: Path, label: str) -> Parsed:
     return Parsed(tuple(rollouts), (*lines.excluded, *excluded))
 
 
-def write_rollouts(path: str | Path, rollouts: Iterable[Rollout]) -> None:
-    """Write rollouts as JSON Lines, atomically: the file is complete or not there.
+def write_rollouts(path: str | Path, rollouts: Iterable[Rollout]) -> int:
+    """Write rollouts as JSON Lines, atomically: the file is complete or not there. Returns how many were written.
 
+    They are written one after another, so that a stream of any length can pass; a name that ends in .gz is compressed.
     A high and a low surrogate side by side come back as the one character they stand for; all else comes back as it
     was, but for `path`, which is the file read.
 
@@ -78,16 +92,30 @@ def write_rollouts(path: str | Path, rollouts: Iterable[Rollout]) -> None:
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex}.tmp")
+    count = 0
     try:
-        with temporary.open("x", encoding="ascii", newline="\n") as file:
-            for rollout in rollouts:
-                file.write(_dump(rollout, target) + "\n")
+        with temporary.open("xb") as file:
+            with _packed(file) if target.suffix.lower() == ".gz" else nullcontext(file) as stream:
+                for line in rollout_lines(rollouts, target):
+                    stream.write(line.encode("ascii"))
+                    count += 1
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    return count
+
+
+def _packed(file: IO[bytes]) -> gzip.GzipFile:
+    """Without name and time, so that the same rollouts are the same bytes."""
+    return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+
+
+def rollout_lines(rollouts: Iterable[Rollout], target: Path) -> Iterator[str]:
+    """Each rollout as a line; `target` is named in errors."""
+    return (_dump(rollout, target) + "\n" for rollout in rollouts)
 
 
 def _dump(rollout: Rollout, target: Path) -> str:

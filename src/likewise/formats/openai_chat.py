@@ -5,7 +5,9 @@ Keys, first one present wins:
 - run: `run_id`, `run`; else a number from `trial`, `attempt`, `epoch`, `sample`; else how often the task came before
 - `messages` (required); optional: `reward` (a number), `success` (a boolean), `stop` ("finished" or "cut"),
   `finish_reason` ("length" is a cut), `error` (not empty: the run crashed and is invalid)
-- kept as meta: `model`, `domain`, `seed`, `temperature`, `agent`, `trial`, `attempt`, `epoch`, `sample`
+- kept as meta: `model`, `domain`, `seed`, `temperature`, `agent`, `trial`, `attempt`, `epoch`, `sample`; `response_ids`
+  (or one `response_id`), `cached`, `started` and `ended`, by which copies of a generation are known; and the MCP
+  annotations of `tools`, where the definitions in it have any
 
 `success` is never derived from `reward`, whose scale the log does not tell.
 """
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import JsonValue, Rollout, StopReason
+from likewise.core.tool_hints import META_KEY, tool_hints
 from likewise.formats.fields import (
     FieldError,
     as_flag,
@@ -40,7 +43,7 @@ DESCRIPTION = "chat messages in OpenAI form, one run a line"
 _TASK_KEYS = ("task_id", "task", "question_id", "example_id", "id")
 _RUN_KEYS = ("run_id", "run")
 _TRIAL_KEYS = ("trial", "attempt", "epoch", "sample")
-_META_KEYS = ("model", "domain", "seed", "temperature", "agent", *_TRIAL_KEYS)
+_META_KEYS = ("model", "domain", "seed", "temperature", "agent", "cached", "started", "ended", *_TRIAL_KEYS)
 
 
 def sniff(head: str, path: Path) -> str | None:
@@ -107,6 +110,9 @@ def _rollout(record: dict[str, JsonValue], pointer: str, path: str, label: str, 
     success = as_flag(record.get("success"), child(pointer, "success"))
     invalid = stop is StopReason.INVALID
     meta = scalars(record, _META_KEYS)
+    ids = record.get("response_ids", [record["response_id"]] if "response_id" in record else None)
+    meta |= {"response_ids": ids} if isinstance(ids, list) else {}
+    meta |= {META_KEY: hints} if (hints := tool_hints(record.get("tools"))) else {}
     meta |= {"logged_reward": reward} if invalid and reward is not None else {}
     return Rollout(
         task_id=task_id,

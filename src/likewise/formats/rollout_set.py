@@ -18,11 +18,13 @@ class Parsed:
         rollouts: Runs that could be read, invalid ones (crashed in the harness) among them.
         excluded: Records that could not be read, each with its place and a reason.
         warnings: What the user should know about the file as a whole.
+        part_of: File that this one was written with and is read with: it has no rollouts of its own.
     """
 
     rollouts: tuple[Rollout, ...] = ()
     excluded: tuple[Excluded, ...] = ()
     warnings: tuple[str, ...] = ()
+    part_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ def _rollout(record: dict[str, JsonValue], pointer: str, source: _File) -> Rollo
     success = None if reward is None else reward >= _SOLVED
     meta = {**source.meta, "trial": trial, **scalars(record, ("seed", "termination_reason"))}
     meta |= {"record_id": record["id"]} if isinstance(record.get("id"), str) else {}
+    meta |= _copies(record)
     if stop is StopReason.INVALID:
         meta |= {} if reward is None else {"logged_reward": reward}
         reward = success = None
@@ -161,6 +162,17 @@ def _rollout(record: dict[str, JsonValue], pointer: str, source: _File) -> Rollo
         meta=meta,
         last_observations=talk.last_observations,
     )
+
+
+def _copies(record: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """What tells a run from a copy of it: when it ran, and the ids that the provider gave its answers."""
+    times = (("start_time", "started"), ("end_time", "ended"))
+    meta: dict[str, JsonValue] = {name: record[key] for key, name in times if isinstance(record.get(key), str)}
+    messages = record.get("messages")
+    said = [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+    own = [_section(each, "raw_data").get("id") for each in said if each.get("role") == "assistant"]
+    ids: list[JsonValue] = [each for each in own if isinstance(each, str)]
+    return meta | ({"response_ids": ids} if ids else {})
 
 
 def _scripted(messages: object, history: list[JsonValue]) -> int:
