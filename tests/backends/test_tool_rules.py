@@ -430,12 +430,10 @@ def test_every_decision_is_a_row_of_the_table_and_names_are_unique():
 @pytest.mark.parametrize(
     ("name", "a", "b"),
     [
-        ("identical", Action("x"), Action("x")),
         ("empty-action", Action("x"), Action()),
         ("executes-against-refuses", Action(tool_calls=(BOOK,)), Action("I cannot.")),
         ("call-against-text", Action(tool_calls=(BOOK,)), Action("ok")),
         ("unmatched-call", Action(tool_calls=(X, X)), Action(tool_calls=(X,))),
-        ("same-call", Action("t", (X,)), Action(tool_calls=(X,))),
         ("opposite-writes", Action(tool_calls=(call("open", id=1),)), Action(tool_calls=(call("close", id=1),))),
         ("different-tools", Action(tool_calls=(X,)), Action(tool_calls=(BOOK,))),
         ("other-object", Action(tool_calls=(call("set", id=1),)), Action(tool_calls=(call("set", id=2),))),
@@ -447,18 +445,27 @@ def test_every_decision_is_a_row_of_the_table_and_names_are_unique():
     ],
 )
 @pytest.mark.parametrize("relation", list(Relation))
-def test_a_user_can_override_every_row(name, a, b, relation):
+def test_a_user_can_override_every_row_but_the_fixed_ones(name, a, b, relation):
     result = acted(a, b, ToolRules(overrides={name: relation}))
     assert result.relation == relation
     assert result.rule.removeprefix("tool:") == name
     assert acted(a, b, ToolRules(overrides={f"tool:{name}": relation})) == result
 
 
+@pytest.mark.parametrize("name", ["identical", "same-call", "tool:same-call"])
+def test_what_is_the_same_stays_equivalent_by_definition(name):
+    for relation in (NE, CO, None):
+        with pytest.raises(ValueError, match="cannot be changed"):
+            ToolRules(overrides={name: relation})
+    assert ToolRules(overrides={name: EQ}).rules_id == ToolRules().rules_id
+    assert {rule.name for rule in RULES if rule.fixed} == {"identical", "same-call"}
+
+
 def test_an_unknown_rule_or_class_is_refused_by_name():
     with pytest.raises(ValueError, match="no rule 'same-cal'; the rules are identical, "):
         ToolRules(overrides={"same-cal": EQ})
     with pytest.raises(ValueError, match="only free-text can be left to the judge"):
-        ToolRules(overrides={"same-call": None})
+        ToolRules(overrides={"list-order": None})
     with pytest.raises(ValueError, match="reading"):
         ToolRules(tool_classes={"x": "reading"})
 

@@ -6,13 +6,17 @@ import pytest
 
 from likewise.core import errors
 from likewise.core.errors import (
+    AgentError,
     BackendError,
+    CheckpointError,
+    ConfigError,
     GroupError,
     LabelError,
     LikewiseError,
     MissingExtraError,
     RolloutFormatError,
     UnknownFormatError,
+    UnreliableAnswerError,
 )
 
 EXAMPLES = [
@@ -24,13 +28,28 @@ EXAMPLES = [
     (RolloutFormatError("runs.json", "not an object", pointer=""), "runs.json, at /: not an object"),
     (
         UnknownFormatError("runs.json", {"tau2": "no key 'tasks'", "native": "no header"}),
-        "runs.json: not a rollout file of a known format (tau2: no key 'tasks'; native: no header); "
-        "--format forces one",
+        "runs.json: not a rollout file of a known format (2 tried; `likewise formats FILE` says why none fits, "
+        "--format forces one)",
     ),
     (GroupError("two tasks"), "two tasks"),
+    (
+        ConfigError("likewise.toml", "a string", key="tools.x.class", expected="a table"),
+        "likewise.toml, at tools.x.class: a string (expected a table)",
+    ),
+    (ConfigError("", "not TOML"), "configuration: not TOML"),
     (BackendError("the disk is full"), "the disk is full"),
     (LabelError("no relation", "yes", "no", raw_answer="maybe"), "no relation, for the pair 'yes' / 'no'"),
     (MissingExtraError("the service", "serve"), "the service needs an extra: pip install 'likewise[serve]'"),
+    (
+        AgentError(["timeout: no answer", "timeout: no answer", "empty: no words"]),
+        "all 3 run(s) of the agent failed: 2 x timeout: no answer; empty: no words",
+    ),
+    (AgentError([]), "no run was made"),
+    (UnreliableAnswerError(["runs 0 and 1 clash"]), "the answer may not be served: runs 0 and 1 clash"),
+    (
+        CheckpointError("model", "gamma", "a number below 1", "1.5"),
+        "model, at gamma: expected a number below 1, found 1.5",
+    ),
     (LikewiseError("anything"), "anything"),
 ]
 IDS = [type(error).__name__ for error, _ in EXAMPLES]

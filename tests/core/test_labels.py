@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from likewise.core.labels import Entailment, Judgement, Relation
+from likewise.metrics.nli_distance import soft_distance
 
 ENTAILS, NEUTRAL, CONTRADICTS = (0.8, 0.1, 0.1), (0.1, 0.8, 0.1), (0.1, 0.1, 0.8)
 EQ, NE, CO = Relation.EQUIVALENT, Relation.NEUTRAL, Relation.CONTRADICTORY
@@ -57,3 +61,52 @@ def test_flipping_exchanges_directions_and_twice_is_nothing():
 
 def test_relations_grow_with_distance():
     assert list(Relation) == sorted([CO, EQ, NE]) == [EQ, NE, CO]
+
+
+# Confidence
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "confidence"),
+    [
+        ((0.8, 0.1, 0.1), (0.7, 0.2, 0.1), 0.7),  # equivalent: the weaker of the two entailments
+        ((0.1, 0.1, 0.8), (0.3, 0.4, 0.3), 0.8),  # contradictory: the stronger of the two
+        ((0.2, 0.2, 0.6), (0.9, 0.1, 0.0), 0.6),  # contradictory against a surer entailment
+        ((0.1, 0.8, 0.1), (0.3, 0.5, 0.2), 0.7),  # neutral: what is left of 0.2 contradictory and 0.1 equivalent
+        ((0.9, 0.1, 0.0), (0.1, 0.9, 0.0), 0.9),  # neutral: one entails and the other does not
+        ((0.48, 0.42, 0.10), (0.46, 0.48, 0.06), 0.44),  # neutral by a hair: 1 - 0.10 - 0.46
+    ],
+)
+def test_confidence_is_the_probability_of_the_stated_relation_worked_out_by_hand(forward, backward, confidence):
+    judgement = Judgement.from_nli(forward, backward)
+    assert judgement.confidence == pytest.approx(confidence)
+    assert judgement.flipped.confidence == judgement.confidence
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_a_judgement_by_rule_is_certain(relation):
+    assert Judgement.certain(relation, "rule").confidence == 1.0
+
+
+triples = st.tuples(*[st.floats(0, 1)] * 3).filter(lambda t: sum(t) > 0).map(lambda t: tuple(p / sum(t) for p in t))
+
+
+@given(triples, triples)
+def test_the_confidences_of_the_three_relations_are_a_distribution(forward, backward):
+    parts = [Judgement(relation, forward, backward, "nli").confidence for relation in Relation]
+    assert sum(parts) == pytest.approx(1.0)
+    assert min(parts) >= -1e-9
+    assert max(parts) <= 1 + 1e-9
+
+
+@given(triples, triples)
+def test_the_expected_distance_under_the_confidences_is_the_soft_distance(forward, backward):
+    equivalent, neutral, contradictory = (Judgement(r, forward, backward, "nli").confidence for r in Relation)
+    rows = (np.array(triple, dtype=np.float64) for triple in (forward, backward))
+    assert contradictory + 0.5 * neutral + 0.0 * equivalent == pytest.approx(float(soft_distance(*rows)))
+
+
+def test_words_of_the_judge_travel_along_and_are_no_part_of_the_judgement():
+    judgement = Judgement(NE, NEUTRAL, ENTAILS, "llm", ("my words",))
+    assert judgement == Judgement(NE, NEUTRAL, ENTAILS, "llm")
+    assert judgement.flipped.answers == ("my words",)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -22,9 +23,11 @@ __all__ = [
     "is_sentence",
     "is_text_name",
     "naming_arguments",
+    "own_name",
     "stem",
     "tool_class",
     "tool_words",
+    "verb_class",
 ]
 
 
@@ -75,27 +78,41 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in _WORDS.findall(name)]
 
 
+def own_name(name: str) -> str:
+    """A tool's own name, without the server or name space before it (`mcp__shop__`, `github.`)."""
+    return next((part for part in reversed(_NAME_SPACE.split(name)) if part), name)
+
+
 def tool_words(name: str) -> list[str]:
-    """Words of a tool's own name, without the server or name space before it."""
-    return _words(next((part for part in reversed(_NAME_SPACE.split(name)) if part), name))
+    """Words of a tool's own name."""
+    return _words(own_name(name))
 
 
-def tool_class(name: str, overrides: Mapping[str, ToolClass] = MappingProxyType({})) -> ToolClass:
-    """Whether a tool reads or changes state: the user's word, else the verb its name starts with.
+@lru_cache(maxsize=4096)
+def verb_class(name: str) -> tuple[ToolClass, str]:
+    """Whether a tool reads or changes state, by the verb its name starts with, and why.
 
     A verb that is not known to read changes state: a look-up taken for a change costs a wrong contradiction
     in a report, a change taken for a look-up hides one.
     """
-    if name in overrides:
-        return ToolClass(overrides[name])
     words = tool_words(name)
     joined = {after for word, after in pairwise(words) if word in ("and", "or")}
-    if not words or joined & _WRITE_VERBS:  # find_and_replace, get_or_create
-        return ToolClass.CHANGES
+    if not words:
+        return ToolClass.CHANGES, "no verb in the name"
+    if joined & _WRITE_VERBS:  # find_and_replace, get_or_create
+        return ToolClass.CHANGES, f"{min(joined & _WRITE_VERBS)!r} in the name"
     if words[:2] in (["check", "in"], ["check", "out"]):
-        return ToolClass.CHANGES
-    reads = words[0] in _READ_VERBS or (words[-1] in _READ_NOUNS and words[0] not in _WRITE_VERBS)
-    return ToolClass.READS if reads else ToolClass.CHANGES
+        return ToolClass.CHANGES, f"starts with '{' '.join(words[:2])}'"
+    if words[0] in _READ_VERBS:
+        return ToolClass.READS, f"starts with {words[0]!r}"
+    if words[-1] in _READ_NOUNS and words[0] not in _WRITE_VERBS:
+        return ToolClass.READS, f"ends in {words[-1]!r}"
+    return ToolClass.CHANGES, f"{words[0]!r} is not known to read"
+
+
+def tool_class(name: str, overrides: Mapping[str, ToolClass] = MappingProxyType({})) -> ToolClass:
+    """Whether a tool reads or changes state: the user's word, else that of its verb."""
+    return ToolClass(overrides[name]) if name in overrides else verb_class(name)[0]
 
 
 def stem(word: str) -> str:

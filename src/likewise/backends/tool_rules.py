@@ -6,32 +6,45 @@ of a pair of actions a judge must see, and the plan's `resolve` makes the judgem
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
+from likewise.backends.argument_modes import ArgumentMode, ArgumentModes, Differences, Mode, same
 from likewise.backends.call_text import opened
+from likewise.backends.tool_classes import ClassVerdict, ToolClasses
 from likewise.backends.tool_names import (
     ToolClass,
     are_opposite,
     is_id,
     is_refusal,
-    is_sentence,
-    is_text_name,
     naming_arguments,
     stem,
-    tool_class,
     tool_words,
 )
-from likewise.backends.tool_rules_plan import RULES, ActionPlan, CallSets, FreeText, Plan, Rule, TextPair
+from likewise.backends.tool_rules_plan import (
+    RULES,
+    ActionPlan,
+    CallSets,
+    FreeText,
+    Plan,
+    Rule,
+    TextPair,
+    changed_table,
+)
+from likewise.backends.tool_settings import ToolSettings, read_settings
+from likewise.backends.tools_file import Hints
+from likewise.core.config import Table, read_config
 from likewise.core.labels import Judgement, Relation
 from likewise.core.rollout import Action, JsonValue, ToolCall
 from likewise.core.state_text import canonical_arguments, canonical_json, canonical_text, tool_call_text
 
-__all__ = ["RULES", "ActionPlan", "CallSets", "FreeText", "Plan", "Rule", "ToolClass", "ToolRules"]
+__all__ = ["RULES", "ActionPlan", "CallSets", "FreeText", "Plan", "Rule", "ToolClass", "ToolRules", "ToolSettings"]
 
 
 class ToolRules:
@@ -42,70 +55,158 @@ class ToolRules:
         overrides: Mapping[str, Relation | None] = MappingProxyType({}),
         tool_classes: Mapping[str, ToolClass] = MappingProxyType({}),
         ignored_arguments: Collection[str] = (),
+        *,
+        arguments: Mapping[str, ArgumentMode] = MappingProxyType({}),
+        tools: Mapping[str, ToolSettings] = MappingProxyType({}),
+        hints: Hints = MappingProxyType({}),
     ) -> None:
         """Take the user's changes.
 
         Args:
             overrides: New relations by rule name, with or without "tool:"; None hands free text to the judge.
-            tool_classes: Tools that read or change state, by name, where the verb would tell wrongly.
+            tool_classes: Tools that read or change state, by name, where annotation or verb would tell wrongly.
             ignored_arguments: Names of arguments that never matter (a time stamp, a page size).
+            arguments: How arguments of all tools are compared, by dotted path or bare name.
+            tools: What holds for single tools, by name.
+            hints: MCP annotations by tool name: a pin goes before them, they go before the verb.
 
         Raises:
-            ValueError: A rule or a class is unknown.
+            ValueError: A rule or a class is unknown, or a rule that is fixed would change.
         """
-        names = [rule.name for rule in RULES]
-        table = {rule.name: rule.relation for rule in RULES if rule.relation is not None}
-        free_text: Relation | None = None
-        for name, relation in overrides.items():
-            short = name.removeprefix("tool:")
-            if short not in names:
-                raise ValueError(f"no rule {name!r}; the rules are {', '.join(names)}")
-            if short == "free-text":
-                free_text = None if relation is None else Relation(relation)
-            elif relation is None:
-                raise ValueError(f"rule {name!r} needs a relation; only free-text can be left to the judge")
-            else:
-                table[short] = Relation(relation)
-        self._table, self._free_text = table, free_text
-        self._classes = {name: ToolClass(value) for name, value in tool_classes.items()}
-        self._ignored = frozenset(ignored_arguments)
+        self._table, self._free_text = changed_table(overrides)
+        self._classes = ToolClasses.of_names(tool_classes, hints)
+        self._common = {**arguments, **dict.fromkeys(ignored_arguments, Mode.IGNORE)}
+        self._tools = {canonical_text(name): each for name, each in tools.items() if each != ToolSettings()}
+
+    @classmethod
+    def from_config(cls, config: Table | str | Path | None = None, tools_files: Sequence[str | Path] = ()) -> ToolRules:
+        """The rules of a configuration file, or of one already read; the defaults where None.
+
+        Args:
+            config: As `core.config.read_config` gives it, or the file's path.
+            tools_files: Answers to MCP's `tools/list`, beside those that the configuration names.
+
+        Raises:
+            ConfigError: The configuration or a tools file cannot be used.
+        """
+        table = config if isinstance(config, Table) else Table() if config is None else read_config(config)
+        read = read_settings(table, tools_files)
+        return cls(read.overrides, read.tool_classes, arguments=read.arguments, tools=read.tools, hints=read.hints)
+
+    def with_hints(self, hints: Hints) -> ToolRules:
+        """The same rules with further MCP annotations (of a log that carries definitions of its tools)."""
+        if not hints:
+            return self
+        changed = copy.copy(self)
+        changed._classes = self._classes.with_hints(hints)
+        return changed
 
     @property
     def rules_id(self) -> str:
         """Names table and changes; two with one id decide alike. Part of a number's signature."""
-        table = {**self._table, "free-text": self._free_text}
-        content = [sorted(table.items()), sorted(self._classes.items()), sorted(self._ignored)]
+        pins, hints = self._classes.content()
+        content: list[object] = [
+            sorted({**self._table, "free-text": self._free_text}.items()),
+            pins,
+            _modes_content(self._common),
+        ]
+        tools = [
+            (
+                name,
+                _modes_content(each.arguments),
+                each.list_order,
+                None if each.objects is None else sorted(each.objects),
+            )
+            for name, each in sorted(self._tools.items())
+        ]
+        content += [hints, tools] if hints or tools else []
         return "tool-rules-1-" + hashlib.blake2b(json.dumps(content).encode(), digest_size=4).hexdigest()
 
     def tool_class(self, name: str) -> ToolClass:
         """Whether a tool reads or changes state."""
-        return tool_class(name, self._classes)
+        return self._classes.of(name).tool_class
+
+    def class_verdict(self, name: str) -> ClassVerdict:
+        """The same, with who says so and why."""
+        return self._classes.of(name)
+
+    @property
+    def configured_tools(self) -> set[str]:
+        """Tools of which the user says something by name."""
+        return {*self._classes.pins, *self._tools}
+
+    @property
+    def hinted_tools(self) -> set[str]:
+        """Tools of which an annotation was read."""
+        return set(self._classes.hints)
+
+    def configured_arguments(self, tool: str) -> set[str]:
+        """Dotted paths and bare names of the arguments of one tool of which the user says something."""
+        own = self._tools.get(tool, ToolSettings())
+        return {*own.arguments, *(own.objects or ())}
+
+    def modes(self, tool: str) -> ArgumentModes:
+        """How the arguments of a tool are compared."""
+        own = self._tools.get(tool)
+        return ArgumentModes(own.arguments if own else MappingProxyType({}), self._common)
+
+    def naming_arguments(self, tool: str, paths: Collection[str]) -> set[str]:
+        """Those of some arguments of a tool that name the object it changes."""
+        objects = self._tools[tool].objects if tool in self._tools else None
+        if objects is not None:
+            return {path for path in paths if objects & {path, path.rpartition(".")[2]}}
+        modes = self.modes(tool)
+        return naming_arguments(tool, [path for path in paths if modes.at(path) is not Mode.TEXT])
+
+    def call_key(self, call: ToolCall) -> str:
+        """Equal for calls that are the same but for what is ignored or has no order; tolerances do not enter."""
+        return self._opened(call).key
 
     def compare_calls(self, a: ToolCall, b: ToolCall) -> Judgement | FreeText:
         """Compare two calls; FreeText where a judge has to read their texts. Symmetric."""
         return self._compare(self._opened(a), self._opened(b))
 
     def _compare(self, a: _Call, b: _Call) -> Judgement | FreeText:
-        values_a, values_b = a.values, b.values
         if a.name != b.name:
-            return self._decide(
-                "opposite-writes" if self._opposite(a.name, b.name, values_a, values_b) else "different-tools"
-            )
-        differing = _Differences.between(values_a, values_b)
+            return self._decide("opposite-writes" if self._opposite(a, b) else "different-tools")
+        differing = Differences.between(a.values, b.values, self.modes(a.name))
         reads = self.tool_class(a.name) is ToolClass.READS
         if differing.nothing:
             return self._decide("same-call")
-        if not reads and _other_object(a.name, values_a, values_b):
+        if not reads and self._other_object(a, b, differing):
             return self._decide("other-object")
-        if differing.values:
+        if differing.other:
             return self._decide("other-look-up" if reads else "same-object-write")
-        if differing.texts:
-            if self._free_text is not None:
-                return Judgement.certain(self._free_text, "tool:free-text")
-            floor = Relation.NEUTRAL if differing.extra or differing.order else Relation.EQUIVALENT
+        beside = self._beside(a.name, differing)
+        if not differing.texts:
+            return max(beside, key=lambda judgement: judgement.relation)
+        floor = max((judgement.relation for judgement in beside), default=Relation.EQUIVALENT)
+        if self._free_text is None:
             ceiling = Relation.NEUTRAL if reads else Relation.CONTRADICTORY
-            return FreeText(differing.texts, floor, ceiling)
-        return self._decide("list-order" if differing.order else "extra-argument")
+            return FreeText(tuple(differing.texts), floor, max(floor, ceiling))
+        return Judgement.certain(max(self._free_text, floor), "tool:free-text")
+
+    def _beside(self, tool: str, differing: Differences) -> list[Judgement]:
+        """What is to be said of reordered lists and of extra arguments, the earlier row first."""
+        found = []
+        if differing.reordered:
+            found.append(Judgement.certain(self._list_order(tool), "tool:list-order"))
+        if differing.extra:
+            found.append(self._decide("extra-argument"))
+        return found
+
+    def _list_order(self, tool: str) -> Relation:
+        own = self._tools[tool].list_order if tool in self._tools else None
+        return self._table["list-order"] if own is None else own
+
+    def _other_object(self, a: _Call, b: _Call, differing: Differences) -> bool:
+        """Whether two changes by one tool are of different objects, as far as the arguments that name them tell."""
+        naming = self.naming_arguments(a.name, a.values.keys() | b.values.keys())
+        shared = {key for key in naming if key in a.values and key in b.values}
+        unlike = differing.paths
+        if self._list_order(a.name) is Relation.EQUIVALENT:
+            unlike = unlike - differing.reordered
+        return bool(shared & unlike) or (bool(naming) and not shared)
 
     def plan(self, a: Sequence[ToolCall], b: Sequence[ToolCall]) -> Plan:
         """Compare two sets of parallel calls.
@@ -161,106 +262,54 @@ class ToolRules:
         return Judgement.certain(self._table[name], f"tool:{name}")
 
     def _opened(self, call: ToolCall) -> _Call:
-        flat = dict(_flatten(opened(canonical_arguments(call.arguments))))
-        values = {path: value for path, value in flat.items() if not self._ignored & {path, path.rpartition(".")[2]}}
         name = canonical_text(call.name)
+        values = self.modes(name).values(opened(canonical_arguments(call.arguments)))
         return _Call(name, values, f"{name}({canonical_json(values)})")
 
-    def _opposite(self, a: str, b: str, values_a: Mapping[str, JsonValue], values_b: Mapping[str, JsonValue]) -> bool:
+    def _opposite(self, a: _Call, b: _Call) -> bool:
         """Whether two tools that change state do opposite things to one object."""
-        if ToolClass.READS in (self.tool_class(a), self.tool_class(b)):
+        if ToolClass.READS in (self.tool_class(a.name), self.tool_class(b.name)):
             return False
-        (verb_a, *rest_a), (verb_b, *rest_b) = tool_words(a) or [""], tool_words(b) or [""]
+        (verb_a, *rest_a), (verb_b, *rest_b) = tool_words(a.name) or [""], tool_words(b.name) or [""]
         nouns_a, nouns_b = {stem(word) for word in rest_a}, {stem(word) for word in rest_b}
         if not are_opposite(verb_a, verb_b) or (nouns_a and nouns_b and not nouns_a & nouns_b):
             return False
-        shared = values_a.keys() & values_b.keys()
-        named = {key for key in shared if is_id(key)}
-        differing = {key for key in shared if not _same(values_a[key], values_b[key])}
+        shared = a.values.keys() & b.values.keys()
+        named = {key for key in shared if self._may_name(a.name, key) or self._may_name(b.name, key)}
+        differing = {key for key in shared if not same(a.values[key], b.values[key])}
         other_thing = {
             key
             for key in differing
-            if str in (type(values_a[key]), type(values_b[key])) and not _is_text(key, values_a, values_b)
+            if str in (type(a.values[key]), type(b.values[key])) and not self._is_text(a, b, key)
         }
         return bool(named) and not named & differing and not other_thing
+
+    def _may_name(self, tool: str, path: str) -> bool:
+        objects = self._tools[tool].objects if tool in self._tools else None
+        return is_id(path) if objects is None else bool(objects & {path, path.rpartition(".")[2]})
+
+    def _is_text(self, a: _Call, b: _Call, path: str) -> bool:
+        """Whether an argument that two tools share is free text in both."""
+        x, y = a.values[path], b.values[path]
+        return (
+            isinstance(x, str)
+            and isinstance(y, str)
+            and self.modes(a.name).is_text(path, x, y)
+            and self.modes(b.name).is_text(path, x, y)
+        )
+
+
+def _modes_content(modes: Mapping[str, ArgumentMode]) -> list[tuple[str, str]]:
+    return sorted((path, mode.value if isinstance(mode, Mode) else repr(mode)) for path, mode in modes.items())
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call with its arguments by dotted path; an unparsed string is one argument without a name."""
+    """A call with its arguments by dotted path."""
 
     name: str
     values: dict[str, JsonValue]
     key: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Differences:
-    """How two argument lists differ."""
-
-    extra: bool
-    order: bool
-    values: bool
-    texts: tuple[TextPair, ...]
-
-    @property
-    def nothing(self) -> bool:
-        return not (self.extra or self.order or self.values or self.texts)
-
-    @classmethod
-    def between(cls, a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> _Differences:
-        order = values = False
-        texts: list[TextPair] = []
-        for key in sorted(key for key in a.keys() & b.keys() if not _same(a[key], b[key])):
-            first, second = a[key], b[key]
-            if _is_text(key, a, b):
-                pair = (str(first), str(second))
-                if pair[0].casefold() != pair[1].casefold():
-                    texts.append(pair)
-            elif isinstance(first, list) and isinstance(second, list) and _as_bag(first) == _as_bag(second):
-                order = True
-            else:
-                values = True
-        return cls(a.keys() != b.keys(), order, values, tuple(texts))
-
-
-def _flatten(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
-    if isinstance(value, dict) and (value or not path):
-        for key, item in value.items():
-            yield from _flatten(item, f"{path}.{key}" if path else key)
-    else:
-        yield path, value
-
-
-def _same(a: JsonValue, b: JsonValue) -> bool:
-    """Equal in canonical JSON; a number equals the string that spells it the same way."""
-    text_a, text_b = canonical_json(a), canonical_json(b)
-    if (isinstance(a, str) and _is_number(b)) or (isinstance(b, str) and _is_number(a)):
-        return text_a.strip('"') == text_b.strip('"')
-    return text_a == text_b
-
-
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _as_bag(items: list[JsonValue]) -> list[str]:
-    return sorted(canonical_json(item) for item in items)
-
-
-def _is_text(path: str, a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> bool:
-    """Whether a shared argument is free text: by its name, or because both values read like a sentence."""
-    first, second = a[path], b[path]
-    if not isinstance(first, str) or not isinstance(second, str) or is_id(path):
-        return False
-    return is_text_name(path) or (is_sentence(first) and is_sentence(second))
-
-
-def _other_object(tool: str, a: Mapping[str, JsonValue], b: Mapping[str, JsonValue]) -> bool:
-    """Whether two changes by one tool are of different objects, as far as their ids tell."""
-    naming = naming_arguments(tool, a.keys() | b.keys())
-    shared = [key for key in naming if key in a and key in b]
-    return any(not _same(a[key], b[key]) for key in shared) or (bool(naming) and not shared)
 
 
 def _call_texts(action: Action) -> list[str]:

@@ -14,22 +14,30 @@ from typing import TypeAlias
 from likewise.core.errors import LabelError
 from likewise.core.labels import Judgement, Relation
 
-__all__ = ["RULES", "ActionPlan", "CallSets", "FreeText", "Plan", "Rule", "TextPair"]
+__all__ = ["RULES", "ActionPlan", "CallSets", "FreeText", "Plan", "Rule", "TextPair", "changed_table"]
 
 TextPair: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row: its name (shown as `tool:name`), when it applies, what it decides (None: the judge decides)."""
+    """One row.
+
+    Attributes:
+        name: Shown as `tool:name`.
+        condition: When it applies.
+        relation: What it decides; None where the judge decides.
+        fixed: Nobody can change it: what is the same is equivalent, by definition of the distance (Def. 1).
+    """
 
     name: str
     condition: str
     relation: Relation | None
+    fixed: bool = False
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("identical", "both actions have the same canonical text and calls", Relation.EQUIVALENT),
+    Rule("identical", "both actions have the same canonical text and calls", Relation.EQUIVALENT, fixed=True),
     Rule("empty-action", "one action says and calls nothing", Relation.NEUTRAL),
     Rule(
         "executes-against-refuses",
@@ -38,7 +46,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("call-against-text", "one action calls, the other only speaks", Relation.NEUTRAL),
     Rule("unmatched-call", "one set of parallel calls has more calls than the other", Relation.NEUTRAL),
-    Rule("same-call", "same tool, same arguments", Relation.EQUIVALENT),
+    Rule("same-call", "same tool, same arguments", Relation.EQUIVALENT, fixed=True),
     Rule("opposite-writes", "two tools with opposite verbs change the same object", Relation.CONTRADICTORY),
     Rule("different-tools", "two tools", Relation.NEUTRAL),
     Rule("other-object", "same tool, changes state, the arguments that name the object differ", Relation.NEUTRAL),
@@ -53,6 +61,33 @@ RULES: tuple[Rule, ...] = (
     Rule("extra-argument", "same tool, one call has arguments that the other has not", Relation.NEUTRAL),
 )
 """All rules; of two rows that fit, the earlier decides."""
+
+
+def changed_table(overrides: Mapping[str, Relation | None]) -> tuple[dict[str, Relation], Relation | None]:
+    """What each row decides after a user's changes, and what free text does (None: the judge decides).
+
+    Args:
+        overrides: New relations by rule name, with or without "tool:".
+
+    Raises:
+        ValueError: A rule is unknown, or is fixed, or needs a relation.
+    """
+    rows = {rule.name: rule for rule in RULES}
+    table = {rule.name: rule.relation for rule in RULES if rule.relation is not None}
+    free_text: Relation | None = None
+    for name, relation in overrides.items():
+        short = name.removeprefix("tool:")
+        if short not in rows:
+            raise ValueError(f"no rule {name!r}; the rules are {', '.join(rows)}")
+        if rows[short].fixed and relation != rows[short].relation:
+            raise ValueError(f"rule {name!r} cannot be changed: what is the same is equivalent by definition")
+        if short == "free-text":
+            free_text = None if relation is None else Relation(relation)
+        elif relation is None:
+            raise ValueError(f"rule {name!r} needs a relation; only free-text can be left to the judge")
+        else:
+            table[short] = Relation(relation)
+    return table, free_text
 
 
 @dataclass(frozen=True, slots=True)
