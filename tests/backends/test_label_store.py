@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import os
@@ -69,6 +70,111 @@ def test_texts_that_join_to_the_same_string_are_different_pairs():
         store.put_many("ja", [(("b", "c"), ONE_WAY)])
         assert len(store) == 3
         assert store.get_many("j", [("ab", "c"), ("a", "bc")]) == {("ab", "c"): SAME, ("a", "bc"): CLASH}
+
+
+# Answers in the judge's own words
+
+
+SAID = Judgement(Relation.NEUTRAL, (0.0, 1.0, 0.0), (0.0, 1.0, 0.0), "llm", ("first reading", "second reading"))
+
+
+def test_the_words_of_a_judgement_are_kept_beside_it(path):
+    with LabelStore(path) as store:
+        store.put_many("judge", [(("b", "a"), SAID), (("x", "y"), ONE_WAY)])
+    with LabelStore(path) as store:
+        kept = store.answers("judge", ("a", "b"))  # either order of the pair
+        assert [(one.answer, one.problem) for one in kept] == [("first reading", ""), ("second reading", "")]
+        assert abs(kept[0].created - time.time()) < 300
+        assert store.answers("judge", ("x", "y")) == store.answers("other", ("a", "b")) == []
+        assert store.get_many("judge", [("b", "a")]) == {("b", "a"): SAID}
+
+
+def test_answers_that_settle_nothing_are_kept_and_not_taken_for_judgements():
+    with LabelStore(None) as store:
+        store.put_answers("judge", ("b", "a"), ["Hm.", "half \ud83d"], "states no relation")
+        store.put_answers("judge", ("b", "a"), [])
+        assert store.get_many("judge", [("a", "b")]) == {}
+        assert len(store) == 0
+        kept = store.answers("judge", ("b", "a"))
+    assert [(one.answer, one.problem) for one in kept] == [
+        ("Hm.", "states no relation"),
+        ("half ?", "states no relation"),
+    ]
+
+
+def test_every_reading_is_kept_although_the_first_judgement_stays():
+    with LabelStore(None) as store:
+        for _ in range(2):
+            store.put_many("judge", [(("a", "b"), SAID)])
+        assert len(store) == 1
+        assert len(store.answers("judge", ("a", "b"))) == 4
+
+
+FIRST_LAYOUT = """
+CREATE TABLE judgements (
+    key BLOB PRIMARY KEY,
+    relation INTEGER NOT NULL CHECK (relation BETWEEN 0 AND 2),
+    f0 REAL NOT NULL, f1 REAL NOT NULL, f2 REAL NOT NULL,
+    b0 REAL NOT NULL, b1 REAL NOT NULL, b2 REAL NOT NULL,
+    rule TEXT NOT NULL,
+    created REAL NOT NULL
+) WITHOUT ROWID
+"""
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    """A file of version 1 with the judgement SAME of ("a", "b") by "judge", made without this version's code."""
+    path = tmp_path / "old.sqlite"
+    parts = [part.encode() for part in ("judge", "a", "b")]
+    key = hashlib.blake2b(b"".join(len(p).to_bytes(8, "big") + p for p in parts), digest_size=24).digest()
+    with sqlite3.connect(path) as connection:
+        connection.execute(FIRST_LAYOUT)
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute(
+            "INSERT INTO judgements VALUES (?, 0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 'identical', 1.0)", (key,)
+        )
+    connection.close()
+    return path
+
+
+def test_a_file_of_version_1_keeps_its_judgements_and_gets_a_place_for_answers(old_file):
+    with LabelStore(old_file) as store:
+        assert store.get_many("judge", [("a", "b")]) == {("a", "b"): SAME}
+        store.put_many("judge", [(("c", "d"), SAID)])
+        assert len(store.answers("judge", ("c", "d"))) == 2
+    with LabelStore(old_file) as store:
+        assert len(store) == 2
+        assert len(store.answers("judge", ("c", "d"))) == 2
+    connection = sqlite3.connect(old_file)
+    assert connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION == 2
+    connection.close()
+
+
+OPENER = """
+import sys
+from pathlib import Path
+from likewise.backends.label_store import LabelStore
+LabelStore(Path(sys.argv[1])).close()
+"""
+
+
+def test_processes_that_bring_a_file_up_to_date_at_once_do_not_disturb_each_other(old_file):
+    workers = [subprocess.Popen([sys.executable, "-c", OPENER, str(old_file)]) for _ in range(4)]
+    assert [worker.wait(120) for worker in workers] == [0] * 4
+    with LabelStore(old_file) as store:
+        assert len(store) == 1
+
+
+def test_a_file_that_only_claims_to_be_a_store_is_refused(tmp_path):
+    path = tmp_path / "x.sqlite"
+    for version in (1, 2):
+        connection = sqlite3.connect(path)
+        connection.execute("CREATE TABLE IF NOT EXISTS other (x)")
+        connection.execute(f"PRAGMA user_version = {version}")
+        connection.close()
+        with pytest.raises(BackendError, match="not a label store"):
+            LabelStore(path)
 
 
 text = st.text(st.characters(codec=None), max_size=8)  # lone surrogates too

@@ -1,4 +1,4 @@
-"""The embedded judge, with the shipped weights: what must hold whatever its opinions are."""
+"""The embedded network, with the shipped weights: what must hold whatever its opinions are."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from likewise.backends.onnx_nli import OnnxNli, embedded_judge
+from likewise.backends.onnx_nli import OnnxNli, embedded_nli
 from likewise.core.errors import BackendError
 from likewise.core.labels import Relation
 
@@ -22,7 +22,7 @@ PAIRS = [
 
 @pytest.fixture(scope="module")
 def judge():
-    return embedded_judge()
+    return embedded_nli()
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_probabilities_are_probabilities_in_both_directions(judge):
 
 def test_the_answer_for_a_pair_does_not_depend_on_the_pairs_beside_it(judge):
     together = list(judge.judge(PAIRS))
-    alone = [next(embedded_judge().judge([pair])) for pair in PAIRS]
+    alone = [next(embedded_nli().judge([pair])) for pair in PAIRS]
     assert together == alone  # bit for bit: this is also the fast path against the slow one
     assert list(judge.judge(PAIRS[::-1])) == together[::-1]
 
@@ -53,7 +53,7 @@ def test_one_pass_answers_both_directions(judge):
 
 
 def test_each_text_is_read_once_however_many_pairs_it_is_in(judge, monkeypatch):
-    fresh, read = embedded_judge(), []
+    fresh, read = embedded_nli(), []
     original = fresh._read_one
     monkeypatch.setattr(fresh, "_read_one", lambda ids: read.append(ids) or original(ids))
     texts = ["Yes.", "No.", "Perhaps.", "Which one?"]
@@ -64,7 +64,7 @@ def test_each_text_is_read_once_however_many_pairs_it_is_in(judge, monkeypatch):
 def test_forgetting_read_texts_changes_no_answer(judge, monkeypatch):
     monkeypatch.setattr("likewise.backends.onnx_nli.STATE_BYTES", 0)
     monkeypatch.setattr("likewise.backends.onnx_nli.CHUNK", 1)
-    assert list(embedded_judge().judge(PAIRS)) == list(judge.judge(PAIRS))
+    assert list(embedded_nli().judge(PAIRS)) == list(judge.judge(PAIRS))
 
 
 def test_the_label_order_comes_from_the_config(judge, copied_judge):

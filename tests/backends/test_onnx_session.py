@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
@@ -64,6 +66,36 @@ def test_a_caller_that_stops_early_stops_the_rest(monkeypatch):
 def test_no_thread_is_left_behind():
     before = threading.active_count()
     list(side_by_side(str, range(20)))
+    assert threading.active_count() == before
+
+
+def test_rows_are_taken_a_few_ahead_of_the_results():
+    taken = []
+
+    def rows():
+        for row in range(1000):
+            taken.append(row)
+            yield row
+
+    results = side_by_side(str, rows(), 2)
+    assert next(results) == "0"
+    assert len(taken) <= 2 * onnx_session.AHEAD + 1
+    assert [*results] == [str(row) for row in range(1, 1000)]
+
+
+def test_an_interrupt_while_rows_are_at_work_stops_the_rest_and_leaves_no_thread_behind():
+    before, started = threading.active_count(), []
+
+    def noted(row):
+        started.append(row)
+        if row == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.005)
+        return row
+
+    with pytest.raises(KeyboardInterrupt):
+        list(side_by_side(noted, range(1000), 2))
+    assert len(started) < 100
     assert threading.active_count() == before
 
 

@@ -14,24 +14,38 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 LABEL_IDS = {"entailment": 0, "neutral": 1, "contradiction": 2}
+RELATION_IDS = {"equivalent": 0, "neutral": 1, "contradictory": 2}
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Premise, hypothesis and label id."""
+    """Premise, hypothesis and label id; or two actions and the id of their relation."""
 
     premise: str
     hypothesis: str
     label: int
 
 
-def read_pairs(path: Path, max_characters: int | None = None) -> list[Pair]:
-    """Pairs of a .jsonl.gz file whose two texts together are at most `max_characters` long."""
+def read_pairs(
+    path: Path, max_characters: int | None = None, shares: dict[str, float] | None = None, seed: int = 0
+) -> list[Pair]:
+    """Pairs of a .jsonl.gz file whose two texts together are at most `max_characters` long.
+
+    `shares` keeps that part of each source named (a seeded draw); sources not named are kept whole.
+    """
+    draw = random.Random(f"{seed}-{path.name}")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    pairs = [Pair(r["premise"], r["hypothesis"], LABEL_IDS[r["label"]]) for r in rows]
-    if max_characters is None:
-        return pairs
+    rows = [r for r in rows if max_characters is None or len(r["premise"]) + len(r["hypothesis"]) <= max_characters]
+    if shares:
+        rows = [r for r in rows if draw.random() < shares.get(r["source"], 1.0)]
+    return [Pair(r["premise"], r["hypothesis"], LABEL_IDS[r["label"]]) for r in rows]
+
+
+def read_actions(path: Path, max_characters: int) -> list[Pair]:
+    """Pairs of actions of a .jsonl file (tools/nli/actions.py writes it), the long ones left out."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    pairs = [Pair(r["action_a"], r["action_b"], RELATION_IDS[r["label"]]) for r in rows]
     return [p for p in pairs if len(p.premise) + len(p.hypothesis) <= max_characters]
 
 

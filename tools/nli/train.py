@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 import torch
-from pairs import Pair, batches, read_pairs
+from pairs import Pair, batches, read_actions, read_pairs
 from torch import Tensor, nn
 from trainees import CrossTrainee, Trainee, TwinTrainee, distillation_loss
-from twin import LABELS
+from twin import LABELS, TwinConfig
 
 CONTRADICTION = LABELS.index("contradiction")
 
@@ -55,7 +57,7 @@ def batch_loss(trainee: Trainee, teacher: Trainee | None, chunk: list[Pair], gol
     premises, hypotheses = [p.premise for p in chunk], [p.hypothesis for p in chunk]
     truth = torch.tensor([p.label for p in chunk])
     if teacher is None and isinstance(trainee, TwinTrainee):
-        both = trainee.both_directions(premises, hypotheses).float()
+        both = trainee.compare(premises, hypotheses)[0].float()
         clashing = truth == CONTRADICTION  # what cannot both be true cannot both be true the other way round either
         logits, labels = torch.cat([both[:, 0], both[clashing, 1]]), torch.cat([truth, truth[clashing]])
         return nn.functional.cross_entropy(logits, labels)
@@ -65,13 +67,19 @@ def batch_loss(trainee: Trainee, teacher: Trainee | None, chunk: list[Pair], gol
         forward = teacher.logits(premises, hypotheses).float()
         backward = teacher.logits(hypotheses, premises).float()
     if isinstance(trainee, TwinTrainee):
-        both = trainee.both_directions(premises, hypotheses).float()
+        both = trainee.compare(premises, hypotheses)[0].float()
         gold = nn.functional.cross_entropy(both[:, 0], truth)
         taught = (distillation_loss(both[:, 0], forward) + distillation_loss(both[:, 1], backward)) / 2
     else:
         logits = trainee.logits(premises, hypotheses).float()
         gold, taught = nn.functional.cross_entropy(logits, truth), distillation_loss(logits, forward)
     return gold_share * gold + (1 - gold_share) * taught
+
+
+def action_loss(trainee: TwinTrainee, chunk: list[Pair]) -> Tensor:
+    """Cross-entropy of the action head."""
+    _, logits = trainee.compare([p.premise for p in chunk], [p.hypothesis for p in chunk])
+    return nn.functional.cross_entropy(logits.float(), torch.tensor([p.label for p in chunk]))
 
 
 def arguments() -> argparse.Namespace:
@@ -89,13 +97,30 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--lr", type=float, default=4e-5)
     parser.add_argument("--head-lr", type=float, default=2e-4)
-    parser.add_argument("--apart", type=int, default=5, help="layers that read each text alone (twin)")
-    parser.add_argument("--together", type=int, default=3, help="layers that see both texts (twin)")
+    parser.add_argument("--apart", type=int, default=TwinConfig.apart, help="layers that read a text alone (twin)")
+    parser.add_argument(
+        "--layers", type=int, nargs="+", default=TwinConfig.layers, help="layers of the base kept (twin)"
+    )
+    parser.add_argument(
+        "--actions", type=Path, nargs="*", default=[], help="pairs of actions, for the second head (twin)"
+    )
+    parser.add_argument("--action-share", type=float, default=0.5, help="part of the steps that see actions")
+    parser.add_argument("--action-characters", type=int, default=600, help="longest pair of actions")
     parser.add_argument("--frozen", type=int, default=2, help="lowest layers left as they are; embeddings always are")
     parser.add_argument("--max-characters", type=int, default=280)
+    parser.add_argument("--share", nargs="*", default=[], metavar="SOURCE=PART", help="keep this part of a source")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", type=int, default=100, help="steps between checkpoints")
     return parser.parse_args()
+
+
+def turns(data: list[Pair], actions: list[Pair], args: argparse.Namespace) -> Iterator[tuple[bool, list[Pair]]]:
+    """Batches of NLI pairs and of actions in a seeded order; the flag says which."""
+    draw = random.Random(f"turns-{args.seed}")
+    nli, acts = batches(data, args.batch, args.seed), batches(actions, max(1, args.batch // 2), args.seed)
+    while True:
+        on_actions = bool(actions) and draw.random() < args.action_share
+        yield on_actions, next(acts if on_actions else nli)
 
 
 def main() -> None:
@@ -103,7 +128,8 @@ def main() -> None:
     args = arguments()
     torch.manual_seed(args.seed)
     if args.network == "twin":
-        trainee: Trainee = TwinTrainee(args.base, args.start, args.apart, args.together, args.frozen)
+        config = TwinConfig(apart=args.apart, layers=tuple(args.layers))
+        trainee: Trainee = TwinTrainee(args.base, args.start, config, args.frozen)
     else:
         trainee = CrossTrainee(args.base, args.start, args.frozen)
     teacher = CrossTrainee(args.base, args.teacher, 12) if args.teacher else None
@@ -115,7 +141,8 @@ def main() -> None:
         [{"params": old, "lr": args.lr}, {"params": trainee.new, "lr": args.head_lr}], weight_decay=0.01, fused=True
     )
     peaks = [group["lr"] for group in optimiser.param_groups]
-    data = [pair for path in args.data for pair in read_pairs(path, args.max_characters)]
+    shares = {source: float(part) for source, part in (text.split("=") for text in args.share)}
+    data = [pair for path in args.data for pair in read_pairs(path, args.max_characters, shares, args.seed)]
     held_out = read_pairs(args.eval)[:500] if args.eval else []
     steps, step = args.pairs // args.batch, 0
     state_path = args.out / "training_state.pt"
@@ -124,7 +151,8 @@ def main() -> None:
         model.load_state_dict(state["model"])
         optimiser.load_state_dict(state["optimiser"])
         step = state["step"]
-    stream = batches(data, args.batch, args.seed)
+    actions = [pair for path in args.actions for pair in read_actions(path, args.action_characters)]
+    stream = turns(data, actions, args)
     for _ in range(step):
         next(stream)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -135,7 +163,11 @@ def main() -> None:
         for group, peak in zip(optimiser.param_groups, peaks, strict=True):
             group["lr"] = peak * learning_rate(step, steps)
         with autocast():
-            loss = batch_loss(trainee, teacher, next(stream), args.gold_share)
+            on_actions, chunk = next(stream)
+            if on_actions and isinstance(trainee, TwinTrainee):
+                loss = action_loss(trainee, chunk)
+            else:
+                loss = batch_loss(trainee, teacher, chunk, args.gold_share)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()

@@ -36,26 +36,28 @@ class Trainee(Protocol):
 class TwinTrainee:
     """The twin network."""
 
-    def __init__(self, base: Path, start: Path | None, apart: int, together: int, frozen: int) -> None:
-        """Take the first layers of the base, or continue from a folder; embeddings and `frozen` layers stay fixed."""
+    def __init__(self, base: Path, start: Path | None, config: TwinConfig, frozen: int) -> None:
+        """Take layers of the base, or continue from a folder; embeddings and the lowest `frozen` layers stay fixed."""
         self.tokenizer = load_tokenizer(base)
-        config = TwinConfig(apart=apart, together=together)
         self.module = Twin.load(start) if start else Twin.from_mpnet(base, config)
         fixed = [self.module.words, self.module.places, self.module.embedding_norm, *self.module.apart[:frozen]]
         if frozen:  # the bias table is shared by every layer, the frozen ones included
             fixed.append(self.module.distance_bias)
         for part in fixed:
             part.requires_grad_(False)
-        self.new = [*self.module.head.parameters(), self.module.across_bias]
+        heads = (*self.module.head.parameters(), *self.module.action_head.parameters())
+        self.new = [*heads, self.module.across_bias]
 
     def logits(self, premises: list[str], hypotheses: list[str]) -> Tensor:
         """Premise -> hypothesis."""
-        return self.both_directions(premises, hypotheses)[:, 0]
+        return self.compare(premises, hypotheses)[0][:, 0]
 
-    def both_directions(self, premises: list[str], hypotheses: list[str]) -> Tensor:
-        """Logits *(batch, 2, 3)*, as `Twin.compare` gives them."""
-        a, b = encode(self.tokenizer, premises, MAX_TOKENS), encode(self.tokenizer, hypotheses, MAX_TOKENS)
-        return self.module(*a, *b)
+    def compare(self, first: list[str], second: list[str]) -> tuple[Tensor, Tensor]:
+        """NLI logits *(batch, 2, 3)* and action logits *(batch, 3)*, as `Twin.compare` gives them."""
+        both: tuple[Tensor, Tensor] = self.module(
+            *encode(self.tokenizer, first, MAX_TOKENS), *encode(self.tokenizer, second, MAX_TOKENS)
+        )
+        return both
 
     def save(self, folder: Path) -> None:
         """Twin weights and config."""

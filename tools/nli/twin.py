@@ -1,4 +1,4 @@
-"""The twin NLI network: two texts read apart, then compared, both directions in one pass.
+"""The twin network: two texts read apart, then compared; NLI both ways and the relation of two actions in one pass.
 
 A cross-encoder reads every ordered pair anew: K answers cost K(K-1) full passes. Here the lower layers read
 each text alone (once per text, however many pairs it is in), and only the upper layers see both texts. The
@@ -19,14 +19,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 LABELS = ("entailment", "neutral", "contradiction")
+RELATIONS = ("equivalent", "neutral", "contradictory")
 
 
 @dataclass(frozen=True)
 class TwinConfig:
-    """Shape of the network; `apart` + `together` layers are taken from the base encoder in order."""
+    """Shape of the network; `layers` of a 12-layer MPNet are kept, the first `apart` of them read a text alone."""
 
-    apart: int = 5
-    together: int = 3
+    apart: int = 4
+    layers: tuple[int, ...] = (0, 1, 2, 3, 5, 7, 9, 11)
     hidden: int = 768
     heads: int = 12
     intermediate: int = 3072
@@ -34,6 +35,11 @@ class TwinConfig:
     positions: int = 514
     buckets: int = 32
     layer_norm_eps: float = 1e-5
+
+    @property
+    def together(self) -> int:
+        """Layers that see both texts."""
+        return len(self.layers) - self.apart
 
 
 class Layer(nn.Module):
@@ -80,7 +86,10 @@ class Twin(nn.Module):
         self.apart = nn.ModuleList(Layer(config) for _ in range(config.apart))
         self.together = nn.ModuleList(Layer(config) for _ in range(config.together))
         self.temperature = 1.0
-        self.head = nn.Sequential(nn.Linear(2 * config.hidden, config.hidden), nn.GELU(), nn.Linear(config.hidden, 3))
+        self.head, self.action_head = (
+            nn.Sequential(nn.Linear(2 * config.hidden, config.hidden), nn.GELU(), nn.Linear(config.hidden, 3))
+            for _ in range(2)
+        )
 
     def _distance_bias(self, place: Tensor) -> Tensor:
         """Bias by signed distance between places: *(n,)* -> *(heads, n, n)*, MPNet's 32 buckets."""
@@ -102,8 +111,8 @@ class Twin(nn.Module):
             x = layer(x, x, bias)
         return x
 
-    def compare(self, a: Tensor, mask_a: Tensor, b: Tensor, mask_b: Tensor) -> Tensor:
-        """Logits *(batch, 2, 3)*: row 0 takes a as the premise, row 1 takes b."""
+    def compare(self, a: Tensor, mask_a: Tensor, b: Tensor, mask_b: Tensor) -> tuple[Tensor, Tensor]:
+        """NLI logits *(batch, 2, 3)*, row 0 with a as premise and row 1 with b; action logits *(batch, 3)*."""
         n_a, n_b = a.shape[1], b.shape[1]
         x = torch.cat([a, b], dim=1)
         hidden = (1.0 - torch.cat([mask_a, mask_b], dim=1)[:, None, None, :].float()) * -1e4
@@ -119,15 +128,16 @@ class Twin(nn.Module):
             else:  # only the two first tokens are read by the head, so only they are computed
                 first = torch.stack([bias[:, :, 0], bias[:, :, n_a]], dim=2)
                 x = layer(torch.stack([x[:, 0], x[:, n_a]], dim=1), x, first)
-        return self.head(torch.stack([x.flatten(1), x.flip(1).flatten(1)], dim=1))
+        both = torch.stack([x.flatten(1), x.flip(1).flatten(1)], dim=1)
+        return self.head(both), self.action_head(both).mean(dim=1)  # the mean knows no first and second
 
-    def forward(self, ids_a: Tensor, mask_a: Tensor, ids_b: Tensor, mask_b: Tensor) -> Tensor:
+    def forward(self, ids_a: Tensor, mask_a: Tensor, ids_b: Tensor, mask_b: Tensor) -> tuple[Tensor, Tensor]:
         """Both readings and their comparison; see `compare`."""
         return self.compare(self.read(ids_a, mask_a), mask_a, self.read(ids_b, mask_b), mask_b)
 
     @classmethod
     def from_mpnet(cls, folder: Path, config: TwinConfig) -> Twin:
-        """Take embeddings and the first layers of an MPNet checkpoint; the head starts from noise."""
+        """Take embeddings and the chosen layers of an MPNet checkpoint; the heads start from noise."""
         source = load_file(folder / "model.safetensors")
         source = {name.removeprefix("mpnet."): tensor for name, tensor in source.items()}
         names = {
@@ -147,8 +157,8 @@ class Twin(nn.Module):
             "down": "output.dense",
             "output_norm": "output.LayerNorm",
         }
-        for i in range(config.apart + config.together):
-            home = f"apart.{i}" if i < config.apart else f"together.{i - config.apart}"
+        for place, i in enumerate(config.layers):
+            home = f"apart.{place}" if place < config.apart else f"together.{place - config.apart}"
             for ours, theirs in parts.items():
                 for leaf in ("weight", "bias"):
                     names[f"{home}.{ours}.{leaf}"] = f"encoder.layer.{i}.{theirs}.{leaf}"
@@ -156,17 +166,20 @@ class Twin(nn.Module):
         missing, unexpected = model.load_state_dict(
             {ours: source[theirs] for ours, theirs in names.items()}, strict=False
         )
-        if unexpected or any(not name.startswith(("head.", "across_bias")) for name in missing):
+        if unexpected or any(not name.startswith(("head.", "action_head.", "across_bias")) for name in missing):
             raise ValueError(f"{folder} is not an MPNet checkpoint: missing {missing}, unexpected {unexpected}")
-        with torch.no_grad():  # the other text starts as far away as the bias table knows
-            model.across_bias.copy_(model.distance_bias.weight[config.buckets // 2 - 1].expand_as(model.across_bias))
+        half = config.buckets // 2
+        with torch.no_grad():  # the other text starts as words of the same text stand that are a sentence away
+            away = model.distance_bias.weight[[*range(half * 5 // 8, half), *range(half + half * 5 // 8, 2 * half)]]
+            model.across_bias.copy_(away.mean(dim=0).expand_as(model.across_bias))
         return model
 
     def save(self, folder: Path) -> None:
         """Write `model.safetensors` and `config.json` (label order included)."""
         folder.mkdir(parents=True, exist_ok=True)
         save_file(self.state_dict(), folder / "model.safetensors")
-        config = {"architecture": "twin-nli", "id2label": dict(enumerate(LABELS)), **asdict(self.config)}
+        labels = {"id2label": dict(enumerate(LABELS)), "id2relation": dict(enumerate(RELATIONS))}
+        config = {"architecture": "twin-nli", **labels, **asdict(self.config)}
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
 
     @classmethod
@@ -174,6 +187,7 @@ class Twin(nn.Module):
         """Read what `save` wrote."""
         raw = json.loads((folder / "config.json").read_text())
         known = TwinConfig.__dataclass_fields__
+        raw["layers"] = tuple(raw["layers"])
         model = cls(TwinConfig(**{key: value for key, value in raw.items() if key in known}))
         model.load_state_dict(load_file(folder / "model.safetensors"))
         return model

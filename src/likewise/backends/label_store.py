@@ -1,4 +1,8 @@
-"""Judgements already made, by content hash, in one SQLite file. Texts are never written, only hashes of them."""
+"""Judgements already made, by content hash, in one SQLite file.
+
+The texts that were judged are never written, only hashes of them. What a judge that has words answered is kept as it
+came: a chat model may quote the texts in it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -18,10 +23,10 @@ import platformdirs
 from likewise.core.errors import BackendError
 from likewise.core.labels import Judgement, Relation
 
-__all__ = ["SCHEMA_VERSION", "LabelStore", "default_path"]
+__all__ = ["SCHEMA_VERSION", "KeptAnswer", "LabelStore", "default_path"]
 
-SCHEMA_VERSION = 1
-"""Layout of the file. A file of a later version is refused, never guessed at."""
+SCHEMA_VERSION = 2
+"""Layout of the file: 1 had judgements only. Earlier files are brought up to date, a later one is refused."""
 
 _BUSY_SECONDS = 30.0
 _CHUNK = 900  # SQLite builds of before 2020 allow 999 variables in a statement
@@ -35,7 +40,20 @@ CREATE TABLE judgements (
     created REAL NOT NULL
 ) WITHOUT ROWID
 """
+_ANSWERS = """
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL,
+    answer TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    created REAL NOT NULL
+)
+"""
+_ANSWERS_INDEX = "CREATE INDEX answers_by_key ON answers (key)"
+_TABLES = {1: {"judgements"}, 2: {"judgements", "answers"}}
 _INSERT = "INSERT INTO judgements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
+_INSERT_ANSWER = "INSERT INTO answers (key, answer, problem, created) VALUES (?, ?, ?, ?)"
+_SELECT_ANSWERS = "SELECT answer, problem, created FROM answers WHERE key = ? ORDER BY id"
 _SELECT = "SELECT key, relation, f0, f1, f2, b0, b1, b2, rule FROM judgements WHERE key IN ({})"
 
 Pair = tuple[str, str]
@@ -68,6 +86,26 @@ def _row(judge_id: str, pair: Pair, judgement: Judgement, now: float) -> tuple[o
     if not all(math.isfinite(p) for p in numbers):
         raise ValueError(f"the label store keeps finite probabilities; got {numbers}")
     return (_key(judge_id, pair), int(Relation(stored.relation)), *numbers, stored.rule, now)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a judge answered in its own words.
+
+    Attributes:
+        answer: The text as it came; characters that are no Unicode text are replaced.
+        problem: Why it was not understood; "" where it was.
+        created: When, in seconds since 1970.
+    """
+
+    answer: str
+    problem: str
+    created: float
+
+
+def _storable(text: str) -> str:
+    """Lone surrogates cannot be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class LabelStore:
@@ -160,22 +198,61 @@ class LabelStore:
             BackendError: The file cannot be written.
         """
         now = time.time()
-        rows = [_row(judge_id, pair, judgement, now) for pair, judgement in items]
+        rows, answers = [], []
+        for pair, judgement in items:
+            row = _row(judge_id, pair, judgement, now)
+            rows.append(row)
+            answers += [(row[0], _storable(answer), "", now) for answer in judgement.answers]
         if not rows:
             return
         with self._lock, self._errors(), self._transaction():
             self._connection.executemany(_INSERT, rows)
+            self._connection.executemany(_INSERT_ANSWER, answers)
+
+    def put_answers(self, judge_id: str, pair: Pair, answers: Sequence[str], problem: str = "") -> None:
+        """Keep answers that settle nothing: those that were not understood, and readings made to compare.
+
+        They are evidence; `get_many` does not see them.
+
+        Args:
+            judge_id: The judge that gave them.
+            pair: The texts it was asked about, in either order.
+            answers: Its words, one text a reading.
+            problem: Why they were not understood; "" where they were.
+
+        Raises:
+            BackendError: The file cannot be written.
+        """
+        now = time.time()
+        rows = [(_key(judge_id, pair), _storable(answer), _storable(problem), now) for answer in answers]
+        if rows:
+            with self._lock, self._errors(), self._transaction():
+                self._connection.executemany(_INSERT_ANSWER, rows)
+
+    def answers(self, judge_id: str, pair: Pair) -> list[KeptAnswer]:
+        """All that a judge answered in its own words on a pair, in either order of its texts, oldest first.
+
+        Raises:
+            BackendError: The file cannot be read.
+        """
+        with self._lock, self._errors():
+            rows = self._connection.execute(_SELECT_ANSWERS, (_key(judge_id, pair),)).fetchall()
+        return [KeptAnswer(*row) for row in rows]
 
     def _prepare(self) -> None:
-        """Set up the connection; create the table in a new file, check the version of an old one."""
+        """Set up the connection; make a new file's tables, bring those of an earlier version up to date."""
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._check_version()
         self._use_wal()
         if self._version() == SCHEMA_VERSION:
             return
         with self._transaction():
-            if self._version() == 0:  # another process may have been first
+            version = self._version()  # another process may have been first
+            if version == 0:
                 self._connection.execute(_SCHEMA)
+            if version < SCHEMA_VERSION:
+                self._connection.execute(_ANSWERS)
+                self._connection.execute(_ANSWERS_INDEX)
                 self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self._check_version()
 
@@ -206,7 +283,7 @@ class LabelStore:
                 f"{self._path}: label store of version {version}, this likewise reads version {SCHEMA_VERSION}; "
                 "update likewise or set LIKEWISE_LABEL_STORE to another file"
             )
-        if (version == 0 and tables) or (version == SCHEMA_VERSION and "judgements" not in tables):
+        if (version == 0 and tables) or not _TABLES.get(version, set()) <= tables:
             raise BackendError(
                 f"{self._path}: an SQLite file, but not a label store; set LIKEWISE_LABEL_STORE to another file"
             )

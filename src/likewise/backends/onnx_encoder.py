@@ -21,13 +21,17 @@ WINDOW = 256
 class OnnxEncoder:
     """An encoder over a folder that tools/nli/export_encoder.py wrote."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workers: int | None = None) -> None:
         """Load graph and tokenizer.
+
+        Args:
+            folder: The weights.
+            workers: Cores to use; all usable ones where None. Vectors do not depend on it.
 
         Raises:
             BackendError: A file is missing or broken.
         """
-        self._folder = folder
+        self._folder, self._workers = folder, workers
         self._tokenizer = load_tokenizer(folder / "tokenizer.json")
         self._session = load_session(folder / "encoder.onnx")
 
@@ -41,7 +45,7 @@ class OnnxEncoder:
         """One unit vector a text; see core.protocols.Encoder."""
         distinct = list(dict.fromkeys(texts))
         ids = [self._tokenizer.encode(text).ids for text in distinct]
-        vectors = dict(zip(distinct, side_by_side(self._encode_one, ids), strict=True))
+        vectors = dict(zip(distinct, side_by_side(self._encode_one, ids, self._workers), strict=True))
         return np.stack([vectors[text] for text in texts])
 
     def _encode_one(self, ids: list[int]) -> Float32[np.ndarray, " dimensions"]:
@@ -55,7 +59,7 @@ class OnnxEncoder:
         return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
 
 
-def embedded_encoder() -> OnnxEncoder:
-    """The encoder that ships inside the package."""
+def embedded_encoder(workers: int | None = None) -> OnnxEncoder:
+    """The encoder that ships inside the package; `workers` as in `OnnxEncoder`."""
     with as_file(files("likewise.models") / "encoder") as folder:
-        return OnnxEncoder(folder)
+        return OnnxEncoder(folder, workers)

@@ -1,7 +1,7 @@
-"""The embedded judge: a twin NLI network as int8 ONNX, on the CPU, offline.
+"""The twin network as int8 ONNX, on the CPU, offline: NLI both ways, and the relation of two texts as actions.
 
-Each text is read once, however many pairs it is in; one comparison then answers both directions
-(tools/nli/twin.py has the network). Texts beyond the window are compared sentence by sentence.
+Each text is read once, however many pairs it is in; one comparison then answers everything (tools/nli/twin.py has
+the network). Texts beyond the window are compared sentence by sentence.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from likewise.backends.onnx_session import file_digest, load_session, load_tokenizer, side_by_side
+from likewise.backends.onnx_session import file_digest, load_session, load_tokenizer, side_by_side, usable_cores
 from likewise.backends.sentences import LongText, aggregate
 from likewise.core.errors import BackendError
 from likewise.core.labels import Entailment, Judgement
@@ -26,22 +27,55 @@ from likewise.core.protocols import ProgressTask
 if TYPE_CHECKING:
     import onnxruntime
 
-__all__ = ["OnnxNli", "embedded_judge"]
+__all__ = ["Comparison", "OnnxNli", "embedded_nli"]
 
-CHUNK = 16
-"""Pairs settled between two progress steps."""
+CHUNK = 32
+"""Pairs settled together for each core: no core waits long for another at the end of so many."""
+CHUNK_CHARACTERS = 100_000
+"""Characters of the texts of a chunk, each text once: what bounds its memory where texts are long."""
+TOKENISED = 2048
+"""Texts whose tokens are kept: whether a text fits the window is asked before it is read."""
 STATE_BYTES = 256 * 2**20
 """Memory for read texts; older ones are read again when needed."""
 CLASSES = {"entailment": Entailment.ENTAILS, "neutral": Entailment.NEUTRAL, "contradiction": Entailment.CONTRADICTS}
 
 States = Float32[np.ndarray, "1 tokens hidden"]
+Outputs = tuple[Float32[np.ndarray, "2 3"], Float32[np.ndarray, "3"]]
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the network says of two texts.
+
+    Attributes:
+        forward: Probabilities of (entails, neutral, contradicts) with the first as premise.
+        backward: The same with the second as premise.
+        relation: Probabilities of (equivalent, neutral, contradictory), of the texts as actions. Of texts that had to
+            be split it is made of the two directions, since the parts of an action are no actions.
+    """
+
+    forward: Triple
+    backward: Triple
+    relation: Triple
+
+    @classmethod
+    def of_parts(cls, forward: Triple, backward: Triple) -> Comparison:
+        """Of two texts compared part by part: equivalent is both ways entailed, contradictory either way denied."""
+        contradictory = max(forward[Entailment.CONTRADICTS], backward[Entailment.CONTRADICTS])
+        equivalent = min(forward[Entailment.ENTAILS], backward[Entailment.ENTAILS], 1.0 - contradictory)
+        return cls(forward, backward, (equivalent, 1.0 - contradictory - equivalent, contradictory))
 
 
 class OnnxNli:
-    """A judge over a folder that tools/nli/export.py wrote."""
+    """The network in a folder that tools/nli/export.py wrote; as a judge, by its NLI alone."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workers: int | None = None) -> None:
         """Load tokenizer and label order.
+
+        Args:
+            folder: The weights.
+            workers: Cores to use; all usable ones where None. Answers do not depend on it.
 
         Raises:
             BackendError: A file is missing, broken, or its labels cannot be mapped.
@@ -52,8 +86,9 @@ class OnnxNli:
             self._window = int(config["window"])
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise BackendError(f"{folder / 'config.json'}: not the config of an NLI judge ({problem!r})") from problem
-        self._folder = folder
+        self._folder, self._workers = folder, workers or usable_cores()
         self._tokenizer = load_tokenizer(folder / "tokenizer.json")
+        self._tokens = lru_cache(maxsize=TOKENISED)(lambda text: np.array(self._ids(text), dtype=np.int64))
         self._states: OrderedDict[str, States] = OrderedDict()
         self._state_bytes = 0
 
@@ -68,27 +103,34 @@ class OnnxNli:
 
     @cached_property
     def judge_id(self) -> str:
-        """`embedded-` and a digest of graphs and config."""
+        """`nli-` and a digest of graphs and config."""
         names = ("read.onnx", "compare.onnx", "config.json", "tokenizer.json")
-        return f"embedded-{file_digest(*(self._folder / name for name in names))}"
+        return f"nli-{file_digest(*(self._folder / name for name in names))}"
 
     def judge(self, pairs: Sequence[tuple[str, str]], progress: ProgressTask | None = None) -> Iterator[Judgement]:
-        """Judge each pair in order, both directions; see core.protocols.Judge."""
+        """Judge each pair in order, by Def. 1 from both directions; see core.protocols.Judge."""
+        for comparison in self.compare(pairs):
+            yield Judgement.from_nli(comparison.forward, comparison.backward)
+            if progress is not None:
+                progress.advance()
+
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Comparison]:
+        """What the network says of each pair, in order; it does not depend on the pairs beside it."""
         _ = self._read, self._compare  # loaded here once, not by whichever thread comes first
-        for start in range(0, len(pairs), CHUNK):
-            chunk = pairs[start : start + CHUNK]
-            split = {text: LongText(text, self._ids, self._window) for pair in chunk for text in pair}
-            needed: dict[tuple[str, str], None] = {}
-            for first, second in chunk:
-                for part in split[first].comparisons(split[second]):
-                    needed[part] = None
+        for chunk in _chunks(pairs, CHUNK * self._workers):
+            texts = dict.fromkeys(text for pair in chunk for text in pair)
+            split = {text: LongText(text, self._tokens, self._window) for text in texts}
+            parts = [split[first].comparisons(split[second]) for first, second in chunk]
+            needed = dict.fromkeys(part for comparisons in parts for part in comparisons)
             self._read_all([text for part in needed for text in part])
-            parts = dict(zip(needed, side_by_side(self._probabilities, needed), strict=True))
+            answers = zip(needed, side_by_side(self._probabilities, needed, self._workers), strict=True)
+            known: dict[tuple[str, str], Outputs] = {}
+            for (first, second), comparisons in zip(chunk, parts, strict=True):
+                while not all(part in known for part in comparisons):
+                    part, outputs = next(answers)
+                    known[part] = outputs
+                yield _comparison(split[first], split[second], {part: known[part] for part in comparisons})
             self._forget()
-            for first, second in chunk:
-                yield Judgement.from_nli(*aggregate(split[first], split[second], parts))
-                if progress is not None:
-                    progress.advance()
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text).ids
@@ -98,9 +140,10 @@ class OnnxNli:
         for text in texts:
             if text in self._states:
                 self._states.move_to_end(text)
-        missing = [text for text in dict.fromkeys(texts) if text not in self._states]
-        ids: list[Int64[np.ndarray, "1 tokens"]] = [np.array([self._ids(text)], dtype=np.int64) for text in missing]
-        for text, states in zip(missing, side_by_side(self._read_one, ids), strict=True):
+        # Longest first: what is left for the end of the chunk is then short, and no core waits long.
+        missing = sorted((t for t in dict.fromkeys(texts) if t not in self._states), key=len, reverse=True)
+        ids: list[Int64[np.ndarray, "1 tokens"]] = [self._tokens(text)[np.newaxis] for text in missing]
+        for text, states in zip(missing, side_by_side(self._read_one, ids, self._workers), strict=True):
             self._states[text] = states
             self._state_bytes += states.nbytes
 
@@ -108,9 +151,9 @@ class OnnxNli:
         (states,) = self._read.run(None, {"ids": ids})
         return np.asarray(states, dtype=np.float32)
 
-    def _probabilities(self, pair: tuple[str, str]) -> Float32[np.ndarray, "2 3"]:
-        (raw,) = self._compare.run(None, {"a": self._states[pair[0]], "b": self._states[pair[1]]})
-        return np.asarray(raw, dtype=np.float32)[:, self._order]
+    def _probabilities(self, pair: tuple[str, str]) -> Outputs:
+        nli, relation = self._compare.run(None, {"a": self._states[pair[0]], "b": self._states[pair[1]]})
+        return np.asarray(nli, dtype=np.float32)[:, self._order], np.asarray(relation, dtype=np.float32)
 
     def _forget(self) -> None:
         while self._state_bytes > STATE_BYTES:
@@ -118,7 +161,31 @@ class OnnxNli:
             self._state_bytes -= states.nbytes
 
 
-def embedded_judge() -> OnnxNli:
-    """The judge that ships inside the package."""
+def _comparison(first: LongText, second: LongText, known: dict[tuple[str, str], Outputs]) -> Comparison:
+    directions = aggregate(first, second, {part: nli for part, (nli, _) in known.items()})
+    whole = (first.units[0], second.units[0])
+    if len(first.units) == len(second.units) == 1 and whole in known:
+        equivalent, neutral, contradictory = known[whole][1].tolist()
+        return Comparison(*directions, (equivalent, neutral, contradictory))
+    return Comparison.of_parts(*directions)
+
+
+def _chunks(pairs: Sequence[tuple[str, str]], most: int) -> Iterator[Sequence[tuple[str, str]]]:
+    """Parts of at most `most` pairs and, if of more than one, about CHUNK_CHARACTERS of text."""
+    start, texts, characters = 0, set[str](), 0
+    for i, pair in enumerate(pairs):
+        more = sum(len(text) for text in {*pair} - texts)
+        if i > start and (i - start >= most or characters + more > CHUNK_CHARACTERS):
+            yield pairs[start:i]
+            start, texts, characters = i, set(), 0
+            more = sum(map(len, {*pair}))
+        texts.update(pair)
+        characters += more
+    if start < len(pairs):
+        yield pairs[start:]
+
+
+def embedded_nli(workers: int | None = None) -> OnnxNli:
+    """The network that ships inside the package; `workers` as in `OnnxNli`."""
     with as_file(files("likewise.models") / "nli") as folder:
-        return OnnxNli(folder)
+        return OnnxNli(folder, workers)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from heapq import nsmallest
 from typing import TypeAlias
 
@@ -37,7 +37,7 @@ def split_sentences(text: str) -> list[str]:
     return [part for part in (piece.strip() for piece in _END.split(text)) if part]
 
 
-def _fitting(text: str, tokens: Callable[[str], list[int]], window: int) -> Iterator[str]:
+def _fitting(text: str, tokens: Callable[[str], Sized], window: int) -> Iterator[str]:
     """Halve a sentence until each piece fits the window, at a space where there is one."""
     if len(tokens(text)) <= window or len(text) < 2:
         yield text
@@ -53,7 +53,7 @@ def _fitting(text: str, tokens: Callable[[str], list[int]], window: int) -> Iter
 class LongText:
     """A text as the units that a judge can read: itself where it fits, else its sentences."""
 
-    def __init__(self, text: str, tokens: Callable[[str], list[int]], window: int) -> None:
+    def __init__(self, text: str, tokens: Callable[[str], Sized], window: int) -> None:
         """Split where needed; `tokens` counts as the judge does."""
         # A token is at least one character, and tokenising a long text only to split it would be waste.
         if len(text) <= 16 * window and len(tokens(text)) <= window:
@@ -119,13 +119,13 @@ def _triple(a: str, b: str, compared: Compared, row: int) -> Triple:
 def _direction(near: list[list[int]], triple: Callable[[int, int], Triple]) -> Triple:
     """`near[j]` lists premise units for hypothesis unit j, aligned one first."""
     aligned = [triple(premises[0], j) for j, premises in enumerate(near)]
-    clashing = [t for t in aligned if np.argmax(t) == Entailment.CONTRADICTS]
+    clashing = [t for t in aligned if int(np.argmax(t)) == Entailment.CONTRADICTS]
     if clashing:
         return max(clashing, key=lambda t: t[Entailment.CONTRADICTS])
     best = [
         max((triple(i, j) for i in premises), key=lambda t: t[Entailment.ENTAILS]) for j, premises in enumerate(near)
     ]
-    open_units = [j for j, t in enumerate(best) if np.argmax(t) != Entailment.ENTAILS]
+    open_units = [j for j, t in enumerate(best) if int(np.argmax(t)) != Entailment.ENTAILS]
     if open_units:
         return aligned[min(open_units, key=lambda j: best[j][Entailment.ENTAILS])]
     return min(best, key=lambda t: t[Entailment.ENTAILS])

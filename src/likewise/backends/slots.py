@@ -17,7 +17,17 @@ from typing import TypeAlias
 
 from likewise.core.labels import Judgement, Relation
 
-__all__ = ["Slot", "SlotKind", "SlotVerdict", "apply_slot_guard", "extract_slots", "slot_verdict"]
+__all__ = [
+    "NAMING",
+    "Slot",
+    "SlotKind",
+    "SlotVerdict",
+    "Value",
+    "apply_slot_guard",
+    "apply_verdict",
+    "extract_slots",
+    "slot_verdict",
+]
 
 Value: TypeAlias = tuple[str | int | None, ...]
 
@@ -36,7 +46,8 @@ class SlotKind(StrEnum):
     NUMBER = "number"
 
 
-_NAMING = frozenset((SlotKind.IDENTIFIER, SlotKind.YEAR))
+NAMING = frozenset((SlotKind.IDENTIFIER, SlotKind.YEAR))
+"""Kinds that name an object; all others hold values."""
 _STATES = frozenset(("is", "are", "was", "="))  # "your user ID is ...": here the identifier is what is said
 
 
@@ -222,7 +233,7 @@ def _is_code(word: str, text: str, start: int) -> bool:
     """Whether a word is an identifier: `#...`, letters with digits, or capitals announced as a code."""
     if word.startswith("#"):
         return True
-    if any(c.isdigit() for c in word):
+    if not word.isalpha() and any(c.isdigit() for c in word):  # most words are letters alone, and told fast
         return len(word) >= 3
     return len(word) in (5, 6, 7) and word.isupper() and _is_named(_words_before(text, start))
 
@@ -251,7 +262,7 @@ class _Masked:
             tokens += [*words, f"<{slot.kind}>"]
             labels.append((slot.kind, *words[-2:]))
             position = slot.end
-        naming = frozenset(x for x in slots if x.kind in _NAMING and _words_before(text, x.start)[1] not in _STATES)
+        naming = frozenset(x for x in slots if x.kind in NAMING and _words_before(text, x.start)[1] not in _STATES)
         return cls(slots, tokens + _content(text[position:]), labels, naming)
 
 
@@ -336,7 +347,11 @@ def _by_label(masked: _Masked) -> dict[tuple[str, ...], Slot]:
 
 def apply_slot_guard(judgement: Judgement, a: str, b: str) -> Judgement:
     """The judgement of two texts, corrected where their slots say otherwise."""
-    verdict = slot_verdict(a, b)
+    return apply_verdict(judgement, slot_verdict(a, b))
+
+
+def apply_verdict(judgement: Judgement, verdict: SlotVerdict | None) -> Judgement:
+    """The same for texts whose `slot_verdict` is known: reading the slots is most of the guard's work."""
     if verdict is None or verdict.relation == judgement.relation:
         return judgement
     if verdict.is_cap and judgement.relation is not Relation.EQUIVALENT:

@@ -10,7 +10,21 @@ from typing import Annotated
 import typer
 
 from likewise.cli.errors import plain_errors
-from likewise.cli.options import AsJson, Debug, NoStore, Quiet, Store, open_store
+from likewise.cli.judge_options import (
+    AnswerTokens,
+    InputPrice,
+    JudgeName,
+    JudgeUrl,
+    MaxCost,
+    OutputPrice,
+    Parallel,
+    SureFrom,
+    Swap,
+    Timeout,
+    finite,
+    judge_from_options,
+)
+from likewise.cli.options import AsJson, ConfigFile, Debug, NoStore, Quiet, Store, ToolsFiles, load_rules, open_store
 
 __all__ = ["judge_eval"]
 
@@ -31,6 +45,28 @@ def judge_eval(
             help="Actions (action_a, action_b) or NLI (premise, hypothesis); told from the fields if not given."
         ),
     ] = None,
+    judge: JudgeName = "embedded",
+    judge_url: JudgeUrl = None,
+    parallel: Parallel = 8,
+    timeout: Timeout = 60.0,
+    answer_tokens: AnswerTokens = 600,
+    swap: Swap = False,
+    max_cost: MaxCost = None,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    sure_from: SureFrom = 0.9,
+    repeat: Annotated[
+        int | None,
+        typer.Option(
+            help="Let it read a sample of pairs so many times, and count where it agrees.", metavar="N", min=2
+        ),
+    ] = None,
+    repeat_sample: Annotated[int, typer.Option(help="Pairs of that sample.", metavar="NUMBER", min=1)] = 50,
+    gamma: Annotated[
+        float, typer.Option(help="Discount of the error bands.", metavar="NUMBER", min=0, max=0.9999, callback=finite)
+    ] = 0.8,
+    config: ConfigFile = None,
+    tools_files: ToolsFiles = None,
     store: Store = None,
     no_store: NoStore = False,
     quiet: Quiet = False,
@@ -43,14 +79,35 @@ def judge_eval(
     (entailment / neutral / contradiction); optionally kind.
     """
     del debug
-    from likewise.backends.onnx_nli import embedded_judge
+    from likewise.backends.judges import EMBEDDED, embedded_nli
     from likewise.cli.progress import progress_display
     from likewise.evaluation.judge_eval import evaluate_judge, read_labelled_pairs
     from likewise.scoring.stored_judge import StoredJudge
 
+    rules = load_rules(config, tools_files, quiet=quiet)
+    chosen = judge_from_options(
+        judge,
+        url=judge_url,
+        parallel=parallel,
+        timeout=timeout,
+        answer_tokens=answer_tokens,
+        swap=swap,
+        max_cost=max_cost,
+        input_price=input_price,
+        output_price=output_price,
+        sure_from=sure_from,
+        quiet=quiet,
+    )
     pairs = read_labelled_pairs(file, task=str(task) if task else None)
+    if pairs.task == "nli" and judge.startswith(("llm", "cascade")):
+        raise typer.BadParameter(
+            "a chat model judges pairs of actions; NLI pairs need an NLI model", param_hint="--judge"
+        )
+    if pairs.task == "nli" and judge == EMBEDDED:  # the judge of actions gives no directions
+        chosen = embedded_nli()
     with open_store(store, no_store) as label_store:
-        result = evaluate_judge(pairs, StoredJudge(embedded_judge(), label_store, progress_display(quiet)))
+        asked = StoredJudge(chosen, label_store, progress_display(quiet))
+        result = evaluate_judge(pairs, asked, rules, gamma=gamma, repeat=repeat or 0, repeat_sample=repeat_sample)
     if as_json:
         typer.echo(json.dumps(result.as_json(), indent=2))
         return

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 from jaxtyping import Float32, Int, Int8
 
-__all__ = ["NOT_MEASURED", "Entailment", "Judgement", "PairLabels", "Relation"]
+__all__ = ["NOT_MEASURED", "UNCERTAIN_BELOW", "Entailment", "Judgement", "PairLabels", "Relation"]
 
 NOT_MEASURED = -1
 """Stands in label arrays where no relation was measured."""
+UNCERTAIN_BELOW = 0.6
+"""Confidence below which a judgement is listed as uncertain, unless the user says otherwise."""
 
 
 class Relation(IntEnum):
@@ -38,13 +40,16 @@ class Judgement:
         relation: The verdict that distances are made of.
         forward: Probabilities of (entails, neutral, contradicts) with the first as premise.
         backward: The same with the second as premise.
-        rule: What decided: "identical", "nli", or the name of a rule ("tool:same-object-write", "slots:value").
+        rule: What decided: "identical", "nli", "llm", or the name of a rule ("tool:same-object-write", "slots:value").
+        answers: What the judge said in its own words, one text a reading; empty where it has no words. Evidence, not
+            part of the judgement: two judgements that differ in nothing else are equal.
     """
 
     relation: Relation
     forward: tuple[float, float, float]
     backward: tuple[float, float, float]
     rule: str
+    answers: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def certain(cls, relation: Relation, rule: str) -> Judgement:
@@ -70,7 +75,24 @@ class Judgement:
     @property
     def flipped(self) -> Judgement:
         """The same judgement with first and second exchanged."""
-        return Judgement(self.relation, self.backward, self.forward, self.rule)
+        return Judgement(self.relation, self.backward, self.forward, self.rule, self.answers)
+
+    @property
+    def confidence(self) -> float:
+        """Probability of the stated relation, from the probabilities of both directions.
+
+        Contradiction is one fact read from two sides: the larger of its two probabilities. Equivalence needs both
+        directions to entail: the smaller of those. Neutral is the rest. The three sum to 1, and they are the ones that
+        the soft distance is made of (metrics.nli_distance). A judgement by rule has confidence 1.
+
+        Returns:
+            A number in [0, 1]. It is as good as the judge's probabilities are: for a calibrated judge, the share of
+            such judgements that are right. It may be below 1/3 where the two directions pull apart.
+        """
+        contradictory = min(max(self.forward[Entailment.CONTRADICTS], self.backward[Entailment.CONTRADICTS], 0.0), 1.0)
+        both_entail = min(self.forward[Entailment.ENTAILS], self.backward[Entailment.ENTAILS])
+        equivalent = min(max(both_entail, 0.0), 1.0 - contradictory)
+        return (equivalent, 1.0 - contradictory - equivalent, contradictory)[self.relation]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32
 
 from likewise.core.labels import Judgement
 
-__all__ = ["Encoder", "Judge", "Progress", "ProgressTask", "no_progress"]
+__all__ = ["Accountable", "Encoder", "Judge", "Progress", "ProgressTask", "no_progress"]
 
 
 class Judge(Protocol):
@@ -28,8 +28,19 @@ class Judge(Protocol):
         The answer of a pair does not depend on the pairs beside it.
 
         Raises:
-            LabelError: A pair could not be judged.
+            LabelError: A pair could not be judged. An iterator that can, goes on with the next pair when it is asked
+                again (backends.judge_each); a generator cannot, and the pairs behind are asked for anew.
+            BackendError: The judge does not work; asking again is of no use before something is mended.
         """
+        ...
+
+
+@runtime_checkable
+class Accountable(Protocol):
+    """A judge that keeps account of what it did: calls, cost, how often it was of two minds."""
+
+    def account(self) -> tuple[str, ...]:
+        """What it did so far, one sentence each; none where there is nothing to tell."""
         ...
 
 
@@ -57,8 +68,8 @@ class ProgressTask(Protocol):
 class Progress(Protocol):
     """A display of what is going on: `with progress("judging", total=n) as task: task.advance()`."""
 
-    def __call__(self, what: str, total: int) -> AbstractContextManager[ProgressTask]:
-        """Open a bar for `total` steps."""
+    def __call__(self, what: str, total: int | None) -> AbstractContextManager[ProgressTask]:
+        """Open a bar for `total` steps; None where nobody knows how many there are."""
         ...
 
 
@@ -68,7 +79,7 @@ class _Silent:
 
 
 @contextmanager
-def no_progress(what: str, total: int) -> Iterator[ProgressTask]:
+def no_progress(what: str, total: int | None) -> Iterator[ProgressTask]:
     """The display for pipes, logs and tests: none."""
     del what, total
     yield _Silent()

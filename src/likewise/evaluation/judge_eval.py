@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,16 @@ from likewise.backends.call_text import parse_call_text
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.errors import RolloutFormatError
 from likewise.core.estimate import Estimate
-from likewise.core.labels import Entailment, Relation
+from likewise.core.labels import Entailment, Judgement, Relation
+from likewise.core.protocols import Accountable
 from likewise.core.rollout import Action
 from likewise.core.state_text import canonical_text
 from likewise.core.version import VERSION
+from likewise.evaluation.judge_error import JudgeError, judge_error
+from likewise.evaluation.repeatability import SAMPLE, Repeatability, measure_repeatability
 from likewise.metrics.classification import ClassScore, accuracy, class_scores, confusion_matrix, macro_f1
-from likewise.scoring.label import Labeller
-from likewise.scoring.stored_judge import StoredJudge
+from likewise.scoring.label import MAX_CHARACTERS, Labeller
+from likewise.scoring.stored_judge import StoredJudge, TextPair
 
 __all__ = ["JudgeScore", "LabelledPair", "LabelledPairs", "evaluate_judge", "read_labelled_pairs"]
 
@@ -70,6 +73,12 @@ class JudgeScore:
     """Kind -> (accuracy, macro F1)."""
     not_measured: tuple[str, ...]
     """Why pairs could not be judged; they count neither as right nor as wrong."""
+    error: JudgeError | None = None
+    """What the judge's error means for RSD; None for NLI pairs, which have no distance."""
+    repeatability: Repeatability | None = None
+    """How often the judge repeats itself; None where it was not asked to."""
+    notes: tuple[str, ...] = ()
+    """What the judge tells of itself: calls, cost, how often it was of two minds."""
 
     def as_json(self) -> dict[str, object]:
         """Schema `likewise.judge-eval/1`."""
@@ -93,6 +102,9 @@ class JudgeScore:
                 for truth, row in zip(self.labels, self.confusion, strict=True)
             },
             "not_measured": list(self.not_measured),
+            "error": None if self.error is None else self.error.as_json(),
+            "repeatability": None if self.repeatability is None else self.repeatability.as_json(),
+            "notes": list(self.notes),
         }
 
 
@@ -143,10 +155,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _pair(row: dict[str, object], task: str, path: str, line: int) -> LabelledPair:
     texts = []
-    for field in FIELDS[task]:
-        value = row.get(field)
+    for name in FIELDS[task]:
+        value = row.get(name)
         if not isinstance(value, str):
-            raise RolloutFormatError(path, f"{field} is no text", line=line, pointer=f"/{field}", expected="a string")
+            raise RolloutFormatError(path, f"{name} is no text", line=line, pointer=f"/{name}", expected="a string")
         texts.append(value)
     label = row.get("label")
     if label not in LABELS[task]:
@@ -155,12 +167,45 @@ def _pair(row: dict[str, object], task: str, path: str, line: int) -> LabelledPa
     return LabelledPair(texts[0], texts[1], LABELS[task].index(str(label)), str(row.get("kind") or ""))
 
 
-def evaluate_judge(labelled: LabelledPairs, judge: StoredJudge, rules: ToolRules | None = None) -> JudgeScore:
+@dataclass(slots=True)
+class _Listening(StoredJudge):
+    """A stored judge that remembers which pairs it was asked about."""
+
+    heard: set[TextPair] = field(default_factory=set)
+
+    def ask(self, pairs: Sequence[TextPair]) -> dict[TextPair, Judgement | str]:
+        self.heard.update(pairs)
+        return StoredJudge.ask(self, pairs)
+
+
+def evaluate_judge(
+    labelled: LabelledPairs,
+    judge: StoredJudge,
+    rules: ToolRules | None = None,
+    *,
+    gamma: float = 0.8,
+    repeat: int = 0,
+    repeat_sample: int = SAMPLE,
+) -> JudgeScore:
     """Judge all pairs and compare with their labels.
 
     Actions go the way of `likewise report`: tool rules and slot guard first, then the judge, in both directions.
     NLI pairs go to the judge alone, and only premise -> hypothesis counts.
+
+    Args:
+        labelled: The pairs and their labels.
+        judge: Asked for texts that no rule settles.
+        rules: How tool calls are compared; the default table where None.
+        gamma: Discount of the bands that the judge's error gives.
+        repeat: Readings of a sample of pairs, to see how often the judge repeats itself; 0: none.
+        repeat_sample: Pairs of that sample at most.
+
+    Raises:
+        ValueError: One reading, or a discount outside [0, 1).
+        BackendError: The judge or the label store does not work.
     """
+    listening = _Listening(judge.judge, judge.store, judge.progress) if repeat else None
+    judge = listening or judge
     rules = rules or ToolRules()
     guesses = _nli_guesses(labelled, judge) if labelled.task == "nli" else _action_guesses(labelled, judge, rules)
     settled = [(pair, guess) for pair, guess in zip(labelled.pairs, guesses, strict=True) if isinstance(guess, int)]
@@ -181,6 +226,11 @@ def evaluate_judge(labelled: LabelledPairs, judge: StoredJudge, rules: ToolRules
         per_class=class_scores(confusion),
         per_kind={kind: (accuracy(matrix), macro_f1(matrix)) for kind, matrix in by_kind.items()},
         not_measured=tuple(guess for guess in guesses if isinstance(guess, str)),
+        error=judge_error(confusion.tolist(), gamma) if labelled.task == "action" else None,
+        repeatability=None
+        if listening is None
+        else measure_repeatability(listening, list(listening.heard), repeat, repeat_sample),
+        notes=judge.judge.account() if isinstance(judge.judge, Accountable) else (),
     )
 
 
@@ -191,10 +241,10 @@ def _confusion(settled: Sequence[tuple[LabelledPair, int]]) -> Int[np.ndarray, "
 
 def _nli_guesses(labelled: LabelledPairs, judge: StoredJudge) -> list[int | str]:
     texts = [(canonical_text(pair.first), canonical_text(pair.second)) for pair in labelled.pairs]
-    answers = judge.ask(texts)
+    answers = judge.ask([pair for pair in texts if max(map(len, pair)) <= MAX_CHARACTERS])
     guesses: list[int | str] = []
     for pair in texts:
-        answer = answers[pair]
+        answer = answers.get(pair, f"a text of over {MAX_CHARACTERS:,} characters")
         guesses.append(answer if isinstance(answer, str) else int(Entailment(int(np.argmax(answer.forward)))))
     return guesses
 

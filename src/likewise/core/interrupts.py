@@ -1,0 +1,36 @@
+"""Ctrl-C kept waiting for the moment in which an exception would do harm.
+
+Python raises KeyboardInterrupt after whatever instruction comes next in the main thread. Between two instructions of
+the standard library's locks, where threads start, wait and end, it leaves a lock that nobody opens, and the process
+hangs; in the callback that follows a thread's end it has nobody to go to, and Python drops it.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["held"]
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Keep SIGINT waiting within the block; one that came is handled as soon as the block ends.
+
+    Does nothing outside the main thread, which alone is interrupted, and where SIGINT is ignored or kills.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or isinstance(handler, int) or handler is None:
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(*came[0])

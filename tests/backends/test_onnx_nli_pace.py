@@ -1,0 +1,87 @@
+"""What makes the embedded judge fast must not change what it says."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.backends import onnx_nli
+from likewise.backends.judges import embedded_judge
+from likewise.backends.onnx_nli import _chunks, embedded_nli
+from likewise.core.rollout import Action
+from likewise.scoring.label import Labeller
+from likewise.scoring.label_stream import SourcePair, label_stream
+from likewise.scoring.stored_judge import StoredJudge
+
+TEXTS = [
+    "Your flight is booked.",
+    "Your flight has been booked.",
+    "I could not book your flight.",
+    "Which seat would you like?",
+    "The refund goes to your card within five business days, and you will be told by mail when it is there.",
+    " ".join(f"Part {i} of the order was sent on time." for i in range(45)),
+]
+PAIRS = [(a, b) for a in TEXTS for b in TEXTS if a < b]
+
+
+@given(
+    st.lists(st.tuples(st.text("ab", max_size=30), st.text("ab", max_size=30)), max_size=20),
+    st.integers(1, 6),
+    st.integers(1, 80),
+)
+def test_chunks_are_the_pairs_in_order_within_both_limits(pairs, most, characters):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_nli, "CHUNK_CHARACTERS", characters)
+        chunks = list(_chunks(pairs, most))
+    assert [pair for chunk in chunks for pair in chunk] == pairs
+    for chunk in chunks:
+        assert 1 <= len(chunk) <= most
+        assert len(chunk) == 1 or sum(map(len, {text for pair in chunk for text in pair})) <= characters
+    for chunk, following in pairwise(chunks):  # no chunk ends before it must
+        longer = [*chunk, following[0]]
+        assert len(longer) > most or sum(map(len, {text for pair in longer for text in pair})) > characters
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("chunk", "characters", "workers"), [(1, 10**6, 1), (2, 60, 3), (50, 10**6, 2)])
+def test_no_answer_depends_on_chunks_or_cores(monkeypatch, chunk, characters, workers):
+    expected = list(embedded_judge().judge(PAIRS))
+    monkeypatch.setattr(onnx_nli, "CHUNK", chunk)
+    monkeypatch.setattr(onnx_nli, "CHUNK_CHARACTERS", characters)
+    assert list(embedded_judge(workers).judge(PAIRS)) == expected
+
+
+@pytest.mark.model
+def test_each_text_is_tokenised_once_over_all_chunks(monkeypatch):
+    monkeypatch.setattr(onnx_nli, "CHUNK", 2)
+    judge, tokenised = embedded_nli(1), []
+    original = judge._ids
+    monkeypatch.setattr(judge, "_ids", lambda text: tokenised.append(text) or original(text))
+    pairs = [pair for pair in PAIRS if max(map(len, pair)) < 500]
+    list(judge.judge(pairs))
+    assert sorted(tokenised) == sorted({text for pair in pairs for text in pair})
+
+
+@pytest.mark.model
+def test_answers_come_before_the_chunk_is_done():
+    judge = embedded_judge(1)
+    answers = judge.judge(PAIRS)
+    assert next(answers) is not None
+    answers.close()
+    assert list(judge.judge(PAIRS)) == list(
+        embedded_judge().judge(PAIRS)
+    )  # stopped in the middle, it can be used again
+
+
+@pytest.mark.model
+def test_a_stream_one_pair_at_a_time_and_all_at_once_give_the_same_labels():
+    pairs = [SourcePair(Action(a), Action(b)) for a, b in PAIRS]
+    streams = [list(label_stream(pairs, Labeller(StoredJudge(embedded_judge())), chunk=chunk)) for chunk in (1, 4, 99)]
+    assert streams[0] == streams[1] == streams[2]
+    judged = [
+        Labeller(StoredJudge(embedded_judge())).settle([(p.first, p.second)]).of(p.first, p.second) for p in pairs
+    ]
+    assert [settled.outcome for settled in streams[0]] == judged
