@@ -16,7 +16,7 @@ import numpy as np
 from common import rollout_file, save
 
 from likewise import RolloutGroup, group_rollouts, read_rollouts
-from likewise.backends.onnx_nli import OnnxNli, embedded_judge
+from likewise.backends.onnx_nli import OnnxNli, embedded_nli
 from likewise.core.labels import Judgement
 from likewise.core.state_text import canonical_text
 from likewise.scoring.label import Labeller, time_aligned_pairs
@@ -54,7 +54,7 @@ def text_pairs(groups: list[RolloutGroup]) -> list[tuple[str, str]]:
 
 def naive(pairs: list[tuple[str, str]]) -> tuple[list[int], dict[str, float]]:
     """Each ordered pair on its own: read both texts, compare, keep one direction."""
-    judge = counted(embedded_judge())
+    judge = counted(embedded_nli())
     began = time.perf_counter()
     relations = []
     for a, b in pairs:
@@ -70,12 +70,12 @@ def naive(pairs: list[tuple[str, str]]) -> tuple[list[int], dict[str, float]]:
 
 def ours(groups: list[RolloutGroup], pairs: list[tuple[str, str]]) -> tuple[list[int], dict[str, float]]:
     """`label_pairs` over all groups, then the same pairs looked up without the slot guard, to compare labels."""
-    judge = counted(embedded_judge())
+    judge = counted(embedded_nli())
     began = time.perf_counter()
     Labeller(StoredJudge(judge)).settle(pair for group in groups for pair in time_aligned_pairs(group))
     seconds = time.perf_counter() - began
     figures = {"read": judge._read.rows, "compared": judge._compare.rows, "seconds": round(seconds, 2)}
-    answers = StoredJudge(embedded_judge()).ask(pairs)
+    answers = StoredJudge(embedded_nli()).ask(pairs)
     return [int(answers[pair].relation) for pair in pairs], figures
 
 
@@ -86,7 +86,7 @@ def main() -> None:
     args = parser.parse_args()
     groups = group_rollouts(read_rollouts(rollout_file()))[: args.tasks]
     pairs = text_pairs(groups)
-    fitting = embedded_judge()
+    fitting = embedded_nli()
     pairs = [pair for pair in pairs if max(len(fitting._ids(text)) for text in pair) <= fitting._window]
     their_labels, theirs = naive(pairs)
     our_labels, our_figures = ours(groups, pairs)

@@ -131,6 +131,10 @@ def test_one_success_beside_three_broken_runs_is_no_hundred_percent():
     assert all(score.success_rate.value is None for score in result.tasks[1:])
     problems = [r.problem for score in result.tasks for r in score.rollouts if not r.valid]
     assert problems == ["the harness failed"] * 3
+    assert summary.success_rate_all.value == 0.25  # 1, 0, 0, 0: beside the 100 % stands what counts the errors
+    assert summary.success_rate_all.n == 4
+    assert summary.tasks_without_valid == ("1", "2", "3")
+    assert summary.pass_left_out == {1: ("1", "2", "3")}
 
 
 def test_two_of_six_valid_runs_are_two_of_six_and_the_two_broken_ones_are_shown():
@@ -142,6 +146,31 @@ def test_two_of_six_valid_runs_are_two_of_six_and_the_two_broken_ones_are_shown(
     assert (score.success_rate.value, score.success_rate.n) == (pytest.approx(2 / 6), 6)
     assert (result.summary.rollouts, result.summary.valid) == (8, 6)
     assert [r.run_id for r in score.rollouts if not r.valid] == ["e0", "e1"]
+    assert result.summary.success_rate_all.value == 2 / 8
+    assert result.summary.tasks_without_valid == ()
+
+
+def test_without_an_error_there_is_one_denominator():
+    assert evaluated(task("a", "x", "x", outcomes=(True, False)), NeverJudge()).summary.success_rate_all is None
+
+
+def test_tasks_with_fewer_than_k_outcomes_are_left_out_of_pass_k_and_named():
+    rollouts = task("a", *"xxxx", outcomes=(True,) * 4) + task("b", *"xx", outcomes=(True, False)) + task("c", "x")
+    summary = evaluated(rollouts, NeverJudge()).summary
+    assert {k: estimate.n for k, estimate in summary.pass_hat_k.items()} == {1: 2, 2: 2, 3: 1, 4: 1}
+    assert summary.pass_left_out == {1: ("c",), 2: ("c",), 3: ("b", "c"), 4: ("b", "c")}
+    assert summary.pass_hat_k[2].value == (1 + 0) / 2
+
+
+# Runs that are no repeats of each other
+
+
+def test_a_task_that_mixes_models_is_refused_before_anything_is_judged_unless_it_is_pooled():
+    rollouts = [replace(run(str(i), "x"), meta={"model": f"m{i}"}) for i in range(2)]
+    with pytest.raises(GroupError, match=r"model \"m0\" .* and \"m1\" .* pool them with --pool"):
+        evaluated(rollouts, NeverJudge())
+    result = evaluated(rollouts, NeverJudge(), pool=True)
+    assert any("mix runs of different model" in warning for warning in result.warnings)
 
 
 def test_an_outcome_that_was_never_recorded_stays_unknown():

@@ -1,7 +1,7 @@
 """Intervals and tests."""
 
 import math
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from likewise.metrics.resampling import (
+    bca_levels,
     bootstrap_mean,
     jackknife,
     jackknife_estimate,
     pair_mean,
-    paired_permutation_p,
     student_t_quantile,
     wilson_interval,
     wilson_share,
@@ -96,66 +96,59 @@ def test_a_pair_mean_leaves_out_missing_pairs_and_equals_deletion_by_hand(n, dat
         k = len(runs)
         squares = sum((x - estimate.value) ** 2 for x in without)
         assert estimate.stderr == pytest.approx(math.sqrt((k - 1) / k * squares))
-    if estimate.low is not None:
-        assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
-        assert estimate.low < estimate.high
+    assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    assert estimate.low < estimate.high
+    assert estimate.reason is None
 
 
-@pytest.mark.parametrize("n", [3, 5, 10])
-@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.7, 0.2, 0.1), (0.4, 0.3, 0.2, 0.1)])
-def test_the_chance_that_all_runs_agree_stays_below_the_bound_used(n, shares):
-    # Kruskal-Katona for classes: sum p^n <= (sum p^2)^(n/2); so a limit that fails has a chance below alpha.
-    shares = np.array(shares)
-    assert np.sum(shares**n) <= np.sum(shares**2) ** (n / 2) + 1e-12
-
-
-@pytest.mark.parametrize("chance", [0.02, 0.1, 0.3])
-def test_runs_that_all_agree_give_an_upper_limit_that_rarely_fails(chance):
-    # Two classes; the limit fails only when all 6 runs agree although two runs disagree more often than it says.
-    disagree = 2 * chance * (1 - chance)
-    limit = pair_mean(np.zeros(15), all_pairs(6), 1.0).high
-    all_agree = chance**6 + (1 - chance) ** 6
-    assert limit >= disagree or all_agree <= 0.05
-
-
-def test_equal_values_inside_the_range_get_a_two_sided_interval():
-    estimate = pair_mean(np.full(10, 0.5), all_pairs(5), 1.0)
-    alike = 0.025 ** (2 / 5)
-    assert (estimate.low, estimate.high) == pytest.approx((0.5 * alike, 0.5 * alike + 1 - alike))
-
-
-def test_an_even_split_of_twenty_runs_gets_the_interval_of_hoeffding():
-    # 100 of 190 pairs differ, and leaving out any run changes nothing; ten separate pairs carry the bound.
-    pairs = all_pairs(20)
-    differs = (pairs[:, 0] % 2 != pairs[:, 1] % 2).astype(float)
-    estimate = pair_mean(differs, pairs, 1.0)
-    reach = math.sqrt(math.log(2 / 0.05) / 20)
-    assert (estimate.low, estimate.high) == pytest.approx((10 / 19 - reach, 10 / 19 + reach))
-
-
-def test_one_run_in_every_measured_pair_gives_a_reason():
+def test_a_pair_mean_has_no_standard_error_where_a_run_cannot_be_left_out():
+    # Run 0 is in both measured pairs: without it nothing is measured, and the pairs are worth one independent pair.
     estimate = pair_mean(np.array([1.0, 0.0, math.nan]), all_pairs(3), 1.0)
-    assert (estimate.value, estimate.low) == (0.5, None)
-    assert "every measured pair holds run 0" in estimate.reason
+    assert (estimate.value, estimate.stderr, estimate.n) == (0.5, None, 3)
+    assert estimate.high - estimate.low > 0.9
+
+
+def test_a_pair_mean_scales_with_the_range_of_its_values():
+    values = np.array([0.0, 0.5, 0.5, 1.0, 0.5, 1.0])
+    one, five = pair_mean(values, all_pairs(4), 1.0), pair_mean(5 * values, all_pairs(4), 5.0)
+    assert (5 * one.low, 5 * one.high, 5 * one.stderr) == pytest.approx((five.low, five.high, five.stderr))
 
 
 def test_bootstrap_interval_agrees_with_scipy():
     values = np.random.default_rng(1).random(40)
-    estimate = bootstrap_mean(values, 0.9, 4000, seed=3)
+    values = values**4  # skewed, so that bias and acceleration matter
+    estimate = bootstrap_mean(values, 0.9, 20_000, seed=3)
+    widened = 2 * stats.norm.cdf(stats.norm.ppf(0.95) * math.sqrt(40 / 39)) - 1
     expected = stats.bootstrap(
-        (values,), np.mean, confidence_level=0.9, n_resamples=4000, method="percentile", rng=np.random.default_rng(9)
+        (values,), np.mean, confidence_level=widened, n_resamples=20_000, method="BCa", rng=np.random.default_rng(9)
     ).confidence_interval
     assert estimate.value == pytest.approx(values.mean())
-    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), abs=0.006)
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), abs=0.003)
+    percentile = np.quantile(np.random.default_rng(5).choice(values, (20_000, 40)).mean(axis=1), [0.05, 0.95])
+    assert estimate.high > percentile[1] + 0.005  # the long tail counts
     assert estimate.stderr == pytest.approx(stats.sem(values))
 
 
 def test_bootstrap_repeats_with_its_seed_and_matches_the_binomial_of_its_draws():
-    # The mean of five draws from {0, 0, 0, 0, 1} is Binomial(5, 0.2)/5: P(0) = .328, P(<= .6) = .993, P(<= .4) = .942.
+    # The mean of five draws from {0, 0, 0, 0, 1} is Binomial(5, 0.2)/5. By hand: half of .410 plus .328 lie below .2,
+    # so the bias is z(.5325) = .0816; the acceleration is .096/(6 * .8^1.5 * ...) from the third moment.
     values = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
     estimate = bootstrap_mean(values, resamples=20_000, seed=4)
     assert estimate == bootstrap_mean(values, resamples=20_000, seed=4)
-    assert (estimate.low, estimate.high) == pytest.approx((0.0, 0.6))
+    centred = values - 0.2
+    bias = stats.norm.ppf(0.8**5 + 0.5 * 5 * 0.2 * 0.8**4)
+    acceleration = np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5)
+    reach = 1.959964 * math.sqrt(5 / 4)
+    levels = [stats.norm.cdf(bias + z / (1 - acceleration * z)) for z in (bias - reach, bias + reach)]
+    low, high = stats.binom.ppf(levels, 5, 0.2) / 5
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+
+
+def test_symmetric_values_have_levels_that_are_only_widened():
+    values = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    means = np.linspace(-1, 1, 1001)
+    low, high = bca_levels(values, means, 0.95)
+    assert (low, high) == pytest.approx((stats.norm.cdf(-1.959964 * math.sqrt(5 / 4)), 1 - low), abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -171,41 +164,6 @@ def test_bootstrap_gives_reasons_where_resampling_cannot_tell():
     assert "one value" in bootstrap_mean(np.full(6, 0.3)).reason
     assert bootstrap_mean(np.full(6, 0.3)).value == 0.3
     assert not bootstrap_mean(np.array([])).defined
-
-
-def test_permutation_p_matches_values_worked_by_hand():
-    # All of one sign: only the observed and its mirror image are as extreme, 2 of 2^n.
-    assert paired_permutation_p(np.array([1.0, 2.0, 3.0])) == 2 / 8
-    assert paired_permutation_p(np.array([0.0, 0.0])) == 1.0
-    assert paired_permutation_p(np.array([5.0])) == 1.0
-
-
-@given(st.lists(st.integers(-4, 4), min_size=1, max_size=7))
-@settings(max_examples=40, deadline=None)
-def test_permutation_p_equals_counting_all_sign_patterns(differences):
-    observed = abs(sum(differences))
-    sums = [
-        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
-        for signs in product((1, -1), repeat=len(differences))
-    ]
-    expected = sum(total >= observed for total in sums) / len(sums)
-    assert paired_permutation_p(np.array(differences, dtype=float)) == pytest.approx(expected)
-
-
-def test_permutation_p_of_many_tasks_agrees_with_scipy():
-    differences = np.random.default_rng(0).normal(0.25, 1.0, 25)
-    ours = paired_permutation_p(differences, resamples=4000, seed=1)
-    expected = stats.permutation_test(
-        (differences,),
-        lambda x: abs(x.sum()),
-        permutation_type="samples",
-        alternative="greater",
-        n_resamples=4000,
-        rng=np.random.default_rng(2),
-        vectorized=False,
-    ).pvalue
-    assert ours == pytest.approx(expected, abs=0.03)
-    assert ours == paired_permutation_p(differences, resamples=4000, seed=1)
 
 
 def test_a_share_of_nothing_is_undefined():
@@ -225,8 +183,6 @@ def test_a_share_of_nothing_is_undefined():
         (lambda: wilson_interval(1, 2, 1.0), r"a confidence lies in \(0, 1\)"),
         (lambda: bootstrap_mean(np.array([math.nan, 1.0])), "finite values"),
         (lambda: bootstrap_mean(np.array([0.0, 1.0]), resamples=0), "at least one resample"),
-        (lambda: paired_permutation_p(np.array([])), "at least one task"),
-        (lambda: paired_permutation_p(np.array([math.nan])), "finite differences"),
         (lambda: pair_mean(np.array([2.0]), np.array([[0, 1]]), 1.0), r"pair values lie in \[0, 1\]"),
     ],
 )

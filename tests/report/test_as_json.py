@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 from likewise.core.estimate import Estimate
 from likewise.core.rollout import StopReason
@@ -33,6 +34,25 @@ def test_the_keys_that_others_rely_on_are_there():
     assert one["first_fork"]["classes"] == [["run 1"], ["run 2"]]
     assert one["contradictions"]["critical"][0]["text_i"] == "refund given"
     assert [turn["mean_distance"] for turn in one["turns"]] == [0.0, 1.0]
+    assert one["outcomes"] == {"successes": 1, "known": 2, "invalid": 0}
+    assert summary["success_rate_all"] is None
+    assert (summary["pass_left_out"], summary["tasks_without_valid"]) == ({}, [])
+
+
+def test_both_denominators_and_what_pass_k_leaves_out_are_there():
+    runs = [rollout("t", "a", ["x"]), rollout("t", "b", [], stop=StopReason.INVALID, problem="died", success=None)]
+    result = evaluation([task("t", runs, rsd=None)])
+    summary = replace(
+        result.summary,
+        success_rate_all=Estimate(0.5, reason="one task"),
+        pass_left_out={2: ("t",)},
+        tasks_without_valid=("u",),
+    )
+    report = strict(evaluation_as_json(replace(result, summary=summary)))
+    assert report["summary"]["success_rate_all"]["value"] == 0.5
+    assert report["summary"]["pass_left_out"] == {"2": ["t"]}
+    assert report["summary"]["tasks_without_valid"] == ["u"]
+    assert report["tasks"][0]["outcomes"] == {"successes": 1, "known": 1, "invalid": 1}
 
 
 def test_no_fork_is_null():

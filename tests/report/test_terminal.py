@@ -134,6 +134,41 @@ def test_an_inspection_says_where_each_record_lies():
     row = {"task_id": None, "run_id": "a", "reason": "no turns", "path": "runs.json", "line": 3, "pointer": "/3/traj"}
     counts = dict.fromkeys(("tasks", "rollouts", "valid", "turns", "tool_calls"), 1)
     stream = io.StringIO()
-    summary = counts | {"files": [], "excluded": [row], "warnings": []}
+    summary = counts | {"files": [], "excluded": [row], "warnings": [], "valid_per_task": {"4": 2, "1": 1}}
     render_inspection(summary, Console(file=stream, width=120))
     assert "runs.json:3 /3/traj" in stream.getvalue()
+    assert "2 with 4, 1 with 1" in stream.getvalue()
+
+
+@pytest.mark.parametrize(("count", "shown"), [(3, "f2.json"), (100, "tau2")])
+def test_an_inspection_of_many_files_counts_them_by_format(count, shown):
+    rows = [{"path": f"f{i}.json", "format": "tau2", "rollouts": 2, "valid": 1, "excluded": 0} for i in range(count)]
+    counts = dict.fromkeys(("tasks", "rollouts", "valid", "turns", "tool_calls"), 1)
+    stream = io.StringIO()
+    summary = counts | {"files": rows, "excluded": [], "warnings": [], "valid_per_task": {}}
+    render_inspection(summary, Console(file=stream, width=120))
+    assert shown in stream.getvalue()
+    assert ("f2.json" in stream.getvalue()) is (count < 100)
+    assert ("200" in stream.getvalue()) is (count == 100)
+
+
+def with_errors():
+    """Issue 493 of tau2-bench: one run solved, three that the harness broke, each of a task of its own."""
+    dead = [rollout(n, n, [], stop=StopReason.INVALID, problem="died", success=None) for n in "bcd"]
+    tasks = [task("a", [rollout("a", "1", ["x"])], rsd=None, success=1.0)]
+    tasks += [task(run.task_id, [run], rsd=None, success=None, turns=(), classes=()) for run in dead]
+    result = evaluation(tasks)
+    rates = {"success_rate": Estimate(1.0, n=1, reason="one task"), "success_rate_all": Estimate(0.25, 0.0, 0.7, n=4)}
+    return replace(result, summary=replace(result.summary, **rates, tasks_without_valid=("b", "c", "d")))
+
+
+def test_where_runs_failed_in_the_harness_both_denominators_stand_side_by_side():
+    text = " ".join(printed(with_errors()).split())
+    assert "success 25% [0 to 70%], mean over tasks, where the 3 runs that failed in the harness count" in text
+    assert "as failures (1 of 4 runs succeeded) 100% (no interval), mean over tasks, without them (1 of 1)" in text
+    assert "no valid run b, c, d" in text
+
+
+def test_tasks_with_fewer_outcomes_than_the_others_are_named_with_their_number():
+    assert "outcomes 0 in 3 tasks; 1 in a." in " ".join(printed(with_errors()).split())
+    assert "outcomes" not in printed(evaluation()).split()

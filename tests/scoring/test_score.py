@@ -307,8 +307,8 @@ def test_bounds_are_made_of_the_upper_limit_and_empty_where_they_say_nothing():
         "dominant_class",
         "dominant_class_sharp",
     }
-    # three equal runs: the upper limit of 2 (1 - 0.05^(2/3)) = 1.73 is far above 1/2, so no class is promised
-    assert score.rsd.high == pytest.approx(2 * (1 - 0.05 ** (2 / 3)))
+    # three equal runs: the upper limit of 2 (1 - 0.025^(2/3)) = 1.83 is far above 1/2, so no class is promised
+    assert score.rsd.high == pytest.approx(2 * (1 - 0.025 ** (2 / 3)), abs=2e-3)
     assert score.bounds["dominant_class"].value is None
 
 
@@ -371,3 +371,16 @@ def test_words_and_calls_are_scored_by_the_larger_distance():
     score = scored(group(run("0", first), run("1", second)), NeverJudge())
     assert score.rsd.value == 1.0
     assert score.pairs[0].rule == "tool:opposite-writes"
+
+
+def test_where_no_pair_could_be_judged_divergence_is_undefined_and_not_zero():
+    score = scored(speaking("ab", "cd"), FailingJudge())
+    assert score.rsd.value is score.rsd_normalised.value is score.aligned_rsd.value is None
+    assert score.rsd.reason == score.aligned_rsd.reason == "no pair of actions could be judged"
+    assert score.rsd_band == (0.0, 1.5)  # two turns of at most 1 each, the second at half weight
+
+
+def test_one_pair_that_could_be_judged_is_enough_for_a_lower_edge():
+    score = scored(speaking("ab", "cd"), FailingJudge(on={"a"}))
+    assert score.rsd.value == score.aligned_rsd.value == 0.25  # b and d neutral, at half weight
+    assert score.rsd_band == (0.25, 1.25)

@@ -57,6 +57,13 @@ def test_a_failure_is_never_stored(store):
     assert StoredJudge(TableJudge(), store).ask([("a", "b")])["a", "b"] == Judgement.certain(NE, "nli")
 
 
+def test_what_a_judge_said_instead_of_an_answer_is_kept_as_evidence(store):
+    StoredJudge(FailingJudge(on={"b"}, problem="states no relation"), store).ask([("b", "a"), ("a", "c")])
+    (kept,) = store.answers("table", ("a", "b"))
+    assert (kept.answer, kept.problem) == ("?", "states no relation")
+    assert store.answers("table", ("a", "c")) == []
+
+
 def test_pairs_before_and_after_a_failure_are_each_asked_once():
     judge = FailingJudge(on={"a002"})
     stored = StoredJudge(judge)

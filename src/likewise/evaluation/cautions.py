@@ -4,33 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from likewise.core.errors import GroupError
 from likewise.core.group import RolloutGroup
-from likewise.core.state_text import canonical_json
+from likewise.core.provenance import Mixture, Mixtures
 
-__all__ = ["cautions"]
+__all__ = ["cautions", "refuse_mixtures"]
 
-WHO = ("model", "agent", "domain", "policy_sha256")
-"""Facts of a log that say who ran and in which world; rollouts that differ in one are not repeats of each other."""
+
+def refuse_mixtures(groups: Sequence[RolloutGroup]) -> None:
+    """Refuse tasks whose runs are of different models, agents, worlds or prompts: they are no repeats of each other.
+
+    Raises:
+        GroupError: Some task mixes; it names what differs and two runs that differ in it.
+    """
+    found = _mixtures(groups)
+    if found:
+        tasks = len({each.task_id for each in found})
+        many = "1 task mixes" if tasks == 1 else f"{tasks} tasks mix"
+        raise GroupError(
+            f"{many} runs that are no repeats of one agent ({found[0]}); report them apart, or pool them with --pool "
+            "(pool=True in Python)"
+        )
 
 
 def cautions(groups: Sequence[RolloutGroup]) -> tuple[str, ...]:
-    """Warnings on pooled agents and on rewards without outcomes; none where all is well."""
-    return (*_pooled(groups), *_without_outcome(groups))
+    """Warnings on pooled agents, rewards without outcomes and outcomes of failures alone; none where all is well."""
+    return (*_pooled(groups), *_without_outcome(groups), *_failures_alone(groups))
+
+
+def _mixtures(groups: Sequence[RolloutGroup]) -> list[Mixture]:
+    mixtures = Mixtures()
+    for group in groups:
+        for rollout in group.rollouts:
+            mixtures.add(rollout)
+    return mixtures.found()
 
 
 def _pooled(groups: Sequence[RolloutGroup]) -> Iterator[str]:
-    for fact in WHO:
-        mixed = {}
-        for group in groups:
-            values = sorted({canonical_json(r.meta[fact]) for r in group.valid if r.meta.get(fact) is not None})
-            if len(values) > 1:
-                mixed[group.task_id] = values
-        if mixed:
-            task, values = next(iter(mixed.items()))
-            yield (
-                f"{len(mixed)} task(s) mix runs of different {fact} (task {task}: {', '.join(values[:3])}): "
-                "their divergence is not one agent's own"
-            )
+    by_fact: dict[str, list[Mixture]] = {}
+    for each in _mixtures(groups):
+        by_fact.setdefault(each.fact, []).append(each)
+    for fact, found in by_fact.items():
+        yield (
+            f"{len(found)} task(s) mix runs of different {fact.replace('_sha256', '')} ({found[0]}): "
+            "their divergence is not one agent's own"
+        )
 
 
 def _without_outcome(groups: Sequence[RolloutGroup]) -> Iterator[str]:
@@ -40,4 +58,16 @@ def _without_outcome(groups: Sequence[RolloutGroup]) -> Iterator[str]:
         yield (
             f"{count} run(s) have a reward but no success: what reward counts as success is for you to say; "
             'write "success": true or false beside it'
+        )
+
+
+def _failures_alone(groups: Sequence[RolloutGroup]) -> Iterator[str]:
+    """Where only failures are known, a limit told of them; the other runs may all have succeeded."""
+    outcomes = [[rollout.success for rollout in group.valid] for group in groups]
+    partial = [known for known in outcomes if False in known and None in known and True not in known]
+    if partial:
+        failed, unknown = (sum(known.count(each) for known in partial) for each in (False, None))
+        yield (
+            f"{len(partial)} task(s) have {failed} run(s) that are known to have failed and {unknown} of which no "
+            "outcome is known: their success rate of 0% is one of failures alone"
         )

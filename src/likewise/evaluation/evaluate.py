@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from likewise.backends.judges import embedded_judge
 from likewise.backends.label_store import LabelStore
 from likewise.backends.onnx_encoder import embedded_encoder
-from likewise.backends.onnx_nli import embedded_judge
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.errors import GroupError
 from likewise.core.estimate import Estimate
 from likewise.core.group import RolloutGroup, group_rollouts
-from likewise.core.protocols import Encoder, Judge, Progress, no_progress
+from likewise.core.labels import UNCERTAIN_BELOW
+from likewise.core.protocols import Accountable, Encoder, Judge, Progress, no_progress
 from likewise.core.rollout import Excluded, Rollout
 from likewise.core.signature import Signature
 from likewise.core.state_text import STATE_TEXT_VERSION
 from likewise.core.version import VERSION
-from likewise.evaluation.cautions import cautions
+from likewise.evaluation.cautions import cautions, refuse_mixtures
 from likewise.evaluation.results import Evaluation, JudgeUse, Summary
+from likewise.evaluation.uncertain import find_uncertain
 from likewise.metrics.pass_k import pass_at_k, pass_hat_k
 from likewise.metrics.resampling import bootstrap_mean
 from likewise.scoring.label import Labeller
 from likewise.scoring.results import GroupScore
 from likewise.scoring.score import Alignments, ScoringOptions, align_group, fork_pairs, needed_pairs, score_group
 from likewise.scoring.stored_judge import StoredJudge
+from likewise.scoring.tool_inventory import logged_hints
 
 __all__ = ["evaluate"]
+
+SHOWN_REASONS = 10
+"""Reasons for pairs that were not measured, each a warning; further ones are counted together."""
 
 
 def evaluate(
@@ -42,6 +48,8 @@ def evaluate(
     resamples: int = 2000,
     seed: int = 0,
     progress: Progress = no_progress,
+    pool: bool = False,
+    uncertain_below: float = UNCERTAIN_BELOW,
     excluded: Sequence[Excluded] = (),
     warnings: Sequence[str] = (),
     files: Sequence[tuple[str, str]] = (),
@@ -52,12 +60,14 @@ def evaluate(
         rollouts: Recorded runs; a `RolloutSet` also brings what it excluded and its warnings.
         judge: Gives the relation of two texts; the embedded one where None.
         encoder: Gives vectors for the embedding form of total variance; the embedded one where None.
-        rules: How tool calls are compared.
+        rules: How tool calls are compared; MCP annotations that the logs carry are added to them.
         store: Remembers judgements between calls.
         options: Discount, length policy, hard or soft distances.
         resamples: Bootstrap resamples over tasks.
         seed: Seed of the bootstrap; same rollouts and seed, same result.
         progress: Display of what is going on.
+        pool: Score a task whose runs are of different models, agents or prompts as one, with a warning.
+        uncertain_below: Confidence below which a judgement is listed as uncertain, in [0, 1].
         excluded: Records that never became rollouts, carried into the result.
         warnings: What else a reader should know, carried into the result.
         files: (path, format) of what was read, carried into the result.
@@ -66,7 +76,8 @@ def evaluate(
         One score a task, a summary over tasks, and what was left out.
 
     Raises:
-        GroupError: There are no rollouts, or run ids occur twice within a task.
+        GroupError: There are no rollouts, run ids occur twice within a task, or a task mixes runs of different models,
+            agents or prompts and `pool` is not set.
     """
     options = options or ScoringOptions()
     excluded = (*getattr(rollouts, "excluded", ()), *excluded)
@@ -75,9 +86,11 @@ def evaluate(
     groups = group_rollouts(rollouts)
     if not groups:
         raise GroupError("there are no rollouts to evaluate")
+    if not pool:
+        refuse_mixtures(groups)
     warnings = (*warnings, *cautions(groups))
     judge, encoder = judge or embedded_judge(), encoder or embedded_encoder()
-    rules = rules or ToolRules()
+    rules = (rules or ToolRules()).with_hints(logged_hints(r for group in groups for r in group.rollouts))
     labeller = Labeller(StoredJudge(judge, store, progress), rules)
     alignments = _align(groups, progress)
     labels = labeller.settle(
@@ -87,14 +100,9 @@ def evaluate(
     scores = []
     with progress("scoring tasks", total=len(groups)) as task:
         for group, found in zip(groups, alignments, strict=True):
-            scores.append(score_group(group, labels, alignments=found, encoder=encoder, options=options))
+            scores.append(score_group(group, labels, alignments=found, encoder=encoder, options=options, rules=rules))
             task.advance()
-    if labels.failures:
-        reasons = Counter(labels.failures.values())
-        warnings = (
-            *warnings,
-            *(f"{count} pair(s) not measured: {reason}" for reason, count in reasons.items()),
-        )
+    warnings = (*warnings, *_not_measured(labels.failures.values()))
     return Evaluation(
         signature=Signature(
             version=VERSION,
@@ -118,9 +126,20 @@ def evaluate(
             by_rule=dict(labels.rules.most_common()),
             from_store=labeller.judge.from_store,
             from_model=labeller.judge.from_judge,
+            notes=judge.account() if isinstance(judge, Accountable) else (),
         ),
         files=files,
+        uncertain=find_uncertain(groups, labels, uncertain_below),
     )
+
+
+def _not_measured(failures: Iterable[str]) -> Iterator[str]:
+    """One warning a reason, the commonest first; an endpoint may word each of its failures anew."""
+    reasons = Counter(failures).most_common()
+    for reason, count in reasons[:SHOWN_REASONS]:
+        yield f"{count} pair(s) not measured: {reason}"
+    if rest := reasons[SHOWN_REASONS:]:
+        yield f"{sum(count for _, count in rest)} pair(s) not measured for {len(rest)} further reason(s)"
 
 
 def _align(groups: Sequence[RolloutGroup], progress: Progress) -> list[Alignments]:
@@ -138,6 +157,9 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
         return _mean(values, what, confidence, resamples, seed)
 
     forks = [score.first_fork for score in scores if score.first_fork is not None]
+    outcomes = {score.task_id: [r.success for r in score.valid if r.success is not None] for score in scores}
+    failed = any(len(score.valid) < len(score.rollouts) for score in scores)
+    largest = max((len(known) for known in outcomes.values()), default=0)
     return Summary(
         tasks=len(scores),
         rollouts=sum(len(score.rollouts) for score in scores),
@@ -152,7 +174,24 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
         pass_hat_k=_pass_figures(scores, pass_hat_k, resamples, seed, confidence),
         forks_by_cause=dict(Counter(str(fork.cause) for fork in forks)),
         forks_by_kind=dict(Counter(str(fork.kind) for fork in forks)),
+        success_rate_all=_mean(_shares_of_all(scores), "a run", confidence, resamples, seed) if failed else None,
+        pass_left_out={
+            k: short
+            for k in range(1, largest + 1)
+            if (short := tuple(task for task, known in outcomes.items() if len(known) < k))
+        },
+        tasks_without_valid=tuple(score.task_id for score in scores if not score.valid),
     )
+
+
+def _shares_of_all(scores: Sequence[GroupScore]) -> list[float]:
+    """Share of each task's runs that succeeded, a run that failed in the harness being a failure."""
+    shares = []
+    for score in scores:
+        known = [run.success for run in score.valid if run.success is not None]
+        runs = len(known) + len(score.rollouts) - len(score.valid)
+        shares += [sum(known) / runs] if runs else []
+    return shares
 
 
 def _mean(values: Sequence[float], what: str, confidence: float, resamples: int, seed: int) -> Estimate:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from likewise.core.estimate import Estimate
 from likewise.core.rollout import Excluded
 from likewise.core.signature import Signature
+from likewise.evaluation.uncertain import Uncertain
 from likewise.scoring.results import GroupScore
 
 __all__ = ["Evaluation", "JudgeUse", "Summary"]
@@ -14,12 +15,13 @@ __all__ = ["Evaluation", "JudgeUse", "Summary"]
 
 @dataclass(frozen=True, slots=True)
 class JudgeUse:
-    """What judging cost: distinct pairs asked for, how each was settled."""
+    """What judging cost: distinct pairs asked for, how each was settled, and what the judge tells of itself."""
 
     distinct_pairs: int
     by_rule: dict[str, int]
     from_store: int
     from_model: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class Summary:
     """Figures over tasks; intervals come from a bootstrap over tasks.
 
     `pass_at_k` and `pass_hat_k` are keyed by k; a task counts for k where it has at least k valid rollouts with a
-    known outcome.
+    known outcome, and `pass_left_out` names those that have fewer. Where runs failed in the harness,
+    `success_rate_all` counts them as failures, beside `success_rate`, which leaves them out; None where none did.
+    `tasks_without_valid` have no run that could be scored.
     """
 
     tasks: int
@@ -43,6 +47,9 @@ class Summary:
     pass_hat_k: dict[int, Estimate]
     forks_by_cause: dict[str, int]
     forks_by_kind: dict[str, int]
+    success_rate_all: Estimate | None = None
+    pass_left_out: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    tasks_without_valid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +63,4 @@ class Evaluation:
     warnings: tuple[str, ...]
     judge_use: JudgeUse
     files: tuple[tuple[str, str], ...] = ()
+    uncertain: Uncertain = field(default_factory=Uncertain)

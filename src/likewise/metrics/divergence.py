@@ -197,9 +197,9 @@ def monte_carlo_rsd(
 ) -> Estimate:
     """RSD of a task: the mean divergence over all pairs of its rollouts.
 
-    A U-statistic: pairs share rollouts, so its interval comes from leaving out one rollout at a time (Student-t with
-    K - 1 degrees of freedom, clipped to the possible range; see `resampling.pair_mean` for runs without spread).
-    Where turns are unmeasured this is the lower edge.
+    A U-statistic: pairs share rollouts, so its standard error comes from leaving out one rollout at a time; its
+    interval holds whatever the distribution (see `resampling.pair_mean`). Where turns are unmeasured this is the lower
+    edge.
 
     Source: RSD paper, Eq. 1 and Table 3.
 
@@ -208,10 +208,10 @@ def monte_carlo_rsd(
         pairs: The two rollouts of each pair; all K(K-1)/2 pairs, each once.
         n_rollouts: Rollouts K of the task.
         gamma: Discount in [0, 1).
-        confidence: Share of intervals that should hold the true value, in (0, 1).
+        confidence: Least share of intervals that hold the true value, in (0, 1).
 
     Returns:
-        RSD in [0, 1/(1-gamma)], n = K. Two rollouts give a value with a reason, fewer are undefined.
+        RSD in [0, 1/(1-gamma)], n = K. Fewer than two rollouts are undefined.
 
     Raises:
         ValueError: A discount outside [0, 1), or pairs that are not all pairs of K rollouts.

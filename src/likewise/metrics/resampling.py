@@ -1,30 +1,30 @@
-"""How sure a number is: jackknife, Student-t, Wilson, bootstrap and permutation.
+"""How sure a number is: jackknife, Student-t, Wilson and bootstrap.
 
 Pairs of runs share runs, so their spread over the root of their number is too small; everything that is a mean
-over pairs takes its error from leaving out one run at a time.
+over pairs takes its error from leaving out one run at a time, and its interval from `metrics.intervals`.
 
 Sources: jackknife of a U-statistic, Arvesen 1969; Student-t for integer degrees of freedom, Abramowitz and Stegun
-26.7.3 and 26.7.4; Wilson 1927; Hoeffding 1963, section 5.
+26.7.3 and 26.7.4; Wilson 1927; bootstrap, Efron 1987 (BCa) and Hesterberg 2015.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import product
 from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from likewise.core.estimate import Estimate
+from likewise.metrics.intervals import pair_evidence, pair_mean_limits
 
 __all__ = [
+    "bca_levels",
     "bootstrap_mean",
     "jackknife",
     "jackknife_estimate",
     "pair_mean",
-    "paired_permutation_p",
     "student_t_quantile",
     "wilson_interval",
     "wilson_share",
@@ -32,9 +32,6 @@ __all__ = [
 
 NO_SPREAD = 1e-12
 """A standard error below this, relative to the range of the number, is rounding."""
-ENUMERATE_UP_TO = 12
-"""Sign flips of so many differences are enumerated (4096 of them); above, they are drawn."""
-
 FEWEST_UNITS = 5
 """Tasks that a bootstrap over tasks needs: two tasks would give an interval that is just their two values."""
 
@@ -95,20 +92,18 @@ def pair_mean(
 ) -> Estimate:
     """The mean of a symmetric function over pairs of runs (a U-statistic), with an interval over runs.
 
-    The interval is the jackknife's over runs. Where leaving out a run never changes the mean (all runs alike, or a
-    balanced split) the jackknife would claim certainty; a distribution-free interval takes its place. If all pairs
-    have one value v, the chance that K runs do so is at most Pr(a pair does)^(K/2) (Kruskal-Katona), which leaves
-    Pr(a pair differs) <= 1 - alpha^(2/K); else Hoeffding's bound for U-statistics over floor(K/2) separate pairs.
+    The interval holds whatever the distribution (see `metrics.intervals`): for few runs it is wide, because a run that
+    does otherwise may just not have come yet. The standard error is the jackknife's over runs, where there are three
+    runs or more and leaving one out changes something; it is no part of the interval.
 
     Args:
         values: The function of each pair, in [0, largest]; NaN pairs are left out.
         pairs: The two runs of each pair.
         largest: The largest value the function can have.
-        confidence: Share of intervals that should hold the true mean, in (0, 1).
+        confidence: Least share of intervals that hold the true mean, in (0, 1).
 
     Returns:
-        The mean in [0, largest] with n = number of runs in measured pairs; one pair gives a value with a reason, no
-        pair is undefined.
+        The mean in [0, largest] with n = number of runs in measured pairs; no pair is undefined.
 
     Raises:
         ValueError: A value outside [0, largest], or a confidence outside (0, 1).
@@ -122,31 +117,13 @@ def pair_mean(
         raise ValueError(f"pair values lie in [0, {largest:g}], got [{values.min():g}, {values.max():g}]")
     runs, position = np.unique(pairs, return_inverse=True)
     value, n = float(values.mean()), len(runs)
-    if len(values) == 1:
-        return Estimate(value, n=n, reason="one pair of runs: an interval needs at least three runs")
+    shares = np.clip(values / largest, 0.0, 1.0)
+    low, high = (largest * end for end in pair_mean_limits(shares, pair_evidence(pairs), confidence))
     sums = np.bincount(position.ravel(), weights=np.repeat(values, 2))
     left = len(values) - np.bincount(position.ravel())
-    if (left == 0).any():
-        reason = f"every measured pair holds run {int(runs[np.argmin(left)])}: no interval over runs"
-        return Estimate(value, n=n, reason=reason)
-    without_each = (values.sum() - sums) / left
-    if jackknife(without_each, value) > NO_SPREAD * max(1.0, largest):
-        return jackknife_estimate(value, without_each, (0.0, largest), confidence)
-    low, high = _without_spread(values, n, largest, confidence)
-    return Estimate(value, min(low, value), max(high, value), n=n)
-
-
-def _without_spread(
-    values: Float[np.ndarray, " pairs"], n: int, largest: float, confidence: float
-) -> tuple[float, float]:
-    """A distribution-free interval for a pair mean whose jackknife error is zero; see `pair_mean`."""
-    value, alpha = float(values.mean()), 1.0 - confidence
-    if np.ptp(values) <= NO_SPREAD * largest:
-        at_edge = min(value, largest - value) <= NO_SPREAD * largest
-        alike = (alpha if at_edge else alpha / 2) ** (2 / n)
-        return value * alike, value * alike + largest * (1 - alike)
-    reach = largest * math.sqrt(math.log(2 / alpha) / (2 * (n // 2)))
-    return max(0.0, value - reach), min(largest, value + reach)
+    stderr = jackknife((values.sum() - sums) / left, value) if (left > 0).all() else 0.0
+    known = stderr if stderr > NO_SPREAD * max(1.0, largest) else None
+    return Estimate(value, min(low, value), max(high, value), known, n)
 
 
 @lru_cache(maxsize=256)
@@ -231,7 +208,12 @@ def wilson_share(successes: int, n: int, what: str, confidence: float = 0.95) ->
 def bootstrap_mean(
     values: Float[np.ndarray, " tasks"], confidence: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Estimate:
-    """Mean over tasks with a percentile bootstrap interval; tasks are the independent units.
+    """Mean over tasks with a BCa bootstrap interval; tasks are the independent units.
+
+    Bias-corrected and accelerated, because numbers of tasks are skewed (many alike, few far apart); the normal
+    quantile is widened by sqrt(n/(n-1)), because resampling n tasks shows a variance too small by (n-1)/n.
+
+    Source: Efron 1987; Hesterberg 2015 (narrowness bias).
 
     Args:
         values: One number per task.
@@ -259,49 +241,43 @@ def bootstrap_mean(
         few = "one task" if n == 1 else f"{n} tasks"
         reason = f"{few}: resampling fewer than {FEWEST_UNITS} gives intervals that are far too narrow"
         return Estimate(value, n=n, reason=reason)
-    if np.ptp(values) == 0:
+    if np.ptp(values) <= NO_SPREAD * float(np.abs(values).max()):
         return Estimate(float(values[0]), n=n, reason=f"all {n} tasks have one value: resampling shows no spread")
     generator = np.random.default_rng(seed)
     rows = max(1, 1_000_000 // n)  # draws held at once, so that memory does not grow with the number of resamples
     drawn = (min(rows, resamples - start) for start in range(0, resamples, rows))
     means = np.concatenate([values[generator.integers(0, n, (k, n))].mean(axis=1) for k in drawn])
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(means, bca_levels(values, means, confidence))
     stderr = float(values.std(ddof=1)) / math.sqrt(n)
     return Estimate(value, min(float(low), value), max(float(high), value), stderr, n)
 
 
-def paired_permutation_p(differences: Float[np.ndarray, " tasks"], resamples: int = 10_000, seed: int = 0) -> float:
-    """Two-sided p-value of a mean difference between two agents on the same tasks, by flipping signs.
-
-    Up to 12 tasks all sign patterns are enumerated and the value is exact; above, patterns are drawn and the observed
-    one counts as drawn too, so the value is never 0.
+def bca_levels(
+    values: Float[np.ndarray, " tasks"], means: Float[np.ndarray, " resamples"], confidence: float
+) -> tuple[float, float]:
+    """The levels of the bootstrap distribution of a mean at which its BCa interval ends; see `bootstrap_mean`.
 
     Args:
-        differences: Second agent minus first, one per task.
-        resamples: Drawn sign patterns above 12 tasks.
-        seed: Seed of the draws.
+        values: One finite number per task, not all equal.
+        means: Means of the resamples.
+        confidence: Share of intervals that should hold the true mean, in (0, 1).
 
     Returns:
-        The p-value in (0, 1].
-
-    Raises:
-        ValueError: No task, a difference that is not finite, or fewer than one resample.
+        Two levels in (0, 1), the lower first.
     """
-    n = len(differences)
-    if n == 0:
-        raise ValueError("a paired test needs at least one task that both agents ran")
-    if not np.isfinite(differences).all():
-        raise ValueError("a paired test takes finite differences; leave out tasks that one agent lacks and name them")
-    if resamples < 1:
-        raise ValueError(f"a permutation test needs at least one resample, got {resamples}")
-    # Ties with the observed sum must count whatever the order of summation rounds to.
-    observed = abs(float(differences.sum())) - 1e-9 * float(np.abs(differences).sum())
-    if n <= ENUMERATE_UP_TO:
-        signs = np.array(list(product((1.0, -1.0), repeat=n)))
-        return float(np.mean(np.abs(signs @ differences) >= observed))
-    generator = np.random.default_rng(seed)
-    hits = sum(abs(float(generator.choice((-1.0, 1.0), n) @ differences)) >= observed for _ in range(resamples))
-    return (1 + hits) / (1 + resamples)
+    normal, n = NormalDist(), len(values)
+    centred = values.astype(np.float64) - values.mean()
+    tolerance = 1e-12 * float(np.abs(centred).max())  # a resample of the same sum counts as half below
+    below = np.mean(means < values.mean() - tolerance) + np.mean(np.abs(means - values.mean()) <= tolerance) / 2
+    most = 1 - 0.5 / len(means)
+    bias = normal.inv_cdf(min(max(float(below), 1 - most), most))
+    acceleration = float((centred**3).sum()) / (6 * float(np.square(centred).sum()) ** 1.5)
+    reach = normal.inv_cdf(0.5 + confidence / 2) * math.sqrt(n / (n - 1))
+    ends = []
+    for z in (bias - reach, bias + reach):
+        # The curve turns back where acceleration * z reaches 1, which only a few very skewed values bring about.
+        ends.append(normal.cdf(bias + z / max(1 - acceleration * z, 1e-3)))
+    return ends[0], ends[1]
 
 
 def _check_confidence(confidence: float) -> None:

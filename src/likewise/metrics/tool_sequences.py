@@ -51,8 +51,7 @@ def mean_sequence_similarity(sequences: Sequence[Sequence[str]], confidence: flo
         confidence: Share of intervals that should hold the true mean, in (0, 1).
 
     Returns:
-        Mean in [0, 1]; pairs of runs without calls are left out. One pair gives a value with a reason; undefined where
-        no pair has calls.
+        Mean in [0, 1]; pairs of runs without calls are left out. Undefined where no pair has calls.
     """
     pairs = list(combinations(range(len(sequences)), 2))
     similarities = [sequence_similarity(sequences[i], sequences[j]) for i, j in pairs]

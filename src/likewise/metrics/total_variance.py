@@ -128,7 +128,7 @@ def answer_total_variance(classes: Int[np.ndarray, " runs"], confidence: float =
         confidence: Share of intervals that should hold the true probability, in (0, 1).
 
     Returns:
-        Probability in [0, 1], n = measured runs. Two runs give a value with a reason, fewer are undefined.
+        Probability in [0, 1], n = measured runs. Fewer than two runs are undefined.
     """
     measured = classes[classes != NOT_MEASURED]
     n = len(measured)
@@ -149,8 +149,8 @@ def embedding_total_variance(unit_vectors: Float[np.ndarray, "runs dim"], confid
         confidence: Share of intervals that should hold the true value, in (0, 1).
 
     Returns:
-        Value in [0, n/(n-1)], so 1 - TV can be negative; the true value lies in [0, 1]. Two runs give a value with a
-        reason, fewer are undefined.
+        Value in [0, n/(n-1)], so 1 - TV can be negative; the true value lies in [0, 1]. Fewer than two runs are
+        undefined.
 
     Raises:
         ValueError: A row whose length is not 1.

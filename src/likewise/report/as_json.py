@@ -46,6 +46,7 @@ def evaluation_as_json(evaluation: Evaluation) -> Json:
         ],
         "warnings": list(evaluation.warnings),
         "judge_use": _judge_use(evaluation.judge_use),
+        "uncertain": evaluation.uncertain.as_json(),
         "files": [{"path": path, "format": kind} for path, kind in evaluation.files],
     }
 
@@ -60,6 +61,8 @@ def _summary(summary: Summary) -> Json:
         "rollouts": summary.rollouts,
         "valid": summary.valid,
         "success_rate": summary.success_rate.as_json(),
+        "success_rate_all": None if summary.success_rate_all is None else summary.success_rate_all.as_json(),
+        "tasks_without_valid": list(summary.tasks_without_valid),
         "rsd": summary.rsd.as_json(),
         "rsd_normalised": summary.rsd_normalised.as_json(),
         "aligned_rsd": summary.aligned_rsd.as_json(),
@@ -67,6 +70,7 @@ def _summary(summary: Summary) -> Json:
         "contradiction_share": summary.contradiction_share.as_json(),
         "pass_at_k": _by_k(summary.pass_at_k),
         "pass_hat_k": _by_k(summary.pass_hat_k),
+        "pass_left_out": {str(k): list(tasks) for k, tasks in sorted(summary.pass_left_out.items())},
         "forks_by_cause": dict(summary.forks_by_cause),
         "forks_by_kind": dict(summary.forks_by_kind),
     }
@@ -83,6 +87,7 @@ def _task(task: GroupScore, gamma: float) -> Json:
         "rollouts": len(task.rollouts),
         "valid": len(task.valid),
         "success_rate": task.success_rate.as_json(),
+        "outcomes": _outcomes(task),
         "quadrant": None if standing is Quadrant.UNKNOWN else standing.value,
         "quadrant_reason": unplaced_reason(task, gamma),
         "rsd": task.rsd.as_json(),
@@ -103,6 +108,11 @@ def _task(task: GroupScore, gamma: float) -> Json:
         "classes": [[int(label) for label in turn] for turn in task.classes],
         "runs": _runs(task),
     }
+
+
+def _outcomes(task: GroupScore) -> Json:
+    known = [run.success for run in task.valid if run.success is not None]
+    return {"successes": sum(known), "known": len(known), "invalid": len(task.rollouts) - len(task.valid)}
 
 
 def _runs(task: GroupScore) -> list[Json]:
@@ -185,4 +195,5 @@ def _judge_use(use: JudgeUse) -> Json:
         "by_rule": dict(use.by_rule),
         "from_store": use.from_store,
         "from_model": use.from_model,
+        "notes": list(use.notes),
     }

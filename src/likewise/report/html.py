@@ -21,7 +21,7 @@ from likewise.report.text import anchor, middle, one_line, visible
 from likewise.report.word_diff import marked
 from likewise.scoring.results import GroupScore, TurnScore
 
-__all__ = ["content_security_policy", "render_html"]
+__all__ = ["content_security_policy", "render_html", "template_asset", "template_environment"]
 
 _SHOWN_CLASHES = 12
 _DOTS = {words.Quadrant.RIGHT: "q-right", words.Quadrant.WRONG: "q-wrong", words.Quadrant.INCONSISTENT: "q-apart"}
@@ -74,8 +74,8 @@ def render_html(evaluation: Evaluation) -> str:
 
     The page's content security policy allows exactly the one script it carries, and no request at all.
     """
-    environment = _environment()
-    script, style = (_asset(environment, name) for name in ("report.js", "report.css"))
+    environment = template_environment()
+    script, style = (template_asset(environment, name) for name in ("report.js", "report.css"))
     tasks, k, cap = words.worst_first(evaluation.tasks), words.headline_k(evaluation), observation_cap(evaluation.tasks)
     gamma = evaluation.signature.gamma
     means, counts = _curve_data(tasks)
@@ -113,7 +113,8 @@ def content_security_policy(script: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def template_environment() -> Environment:
+    """The templates, with escaping on and the filters that pages share."""
     environment = Environment(
         loader=PackageLoader("likewise.report"),
         autoescape=True,
@@ -127,7 +128,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _asset(environment: Environment, name: str) -> str:
+def template_asset(environment: Environment, name: str) -> str:
+    """A style sheet or script among the templates, as text."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0].strip()
 

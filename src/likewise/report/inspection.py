@@ -12,8 +12,10 @@ from rich.text import Text
 from likewise.report.text import one_line
 from likewise.report.words import location
 
-__all__ = ["render_inspection"]
+__all__ = ["render_formats", "render_inspection"]
 
+MOST_FILES = 40
+"""More files than this are shown by format; `--json` lists them all."""
 COUNTS = ("tasks", "rollouts", "valid", "turns", "tool_calls")
 
 
@@ -24,12 +26,10 @@ def _plain(value: object) -> Text:
 
 def render_inspection(summary: Mapping[str, Any], console: Console) -> None:
     """Print formats, counts, what is excluded and why, and warnings."""
-    files = Table("file", "format")
-    for file in summary["files"]:
-        files.add_row(_plain(file["path"]), _plain(file["format"]))
-    console.print(files)
-    counts = Table(*COUNTS)
-    counts.add_row(*(f"{summary[key]:,}" for key in COUNTS))
+    console.print(_files(summary["files"]))
+    counts = Table(*COUNTS, "tasks by valid runs")
+    per_task = ", ".join(f"{tasks:,} with {runs}" for runs, tasks in summary["valid_per_task"].items())
+    counts.add_row(*(f"{summary[key]:,}" for key in COUNTS), per_task or "-")
     console.print(counts)
     if summary["excluded"]:
         excluded = Table("task", "run", "excluded because", title=f"{len(summary['excluded'])} excluded")
@@ -40,3 +40,32 @@ def render_inspection(summary: Mapping[str, Any], console: Console) -> None:
         console.print(excluded)
     for warning in summary["warnings"]:
         console.print(Text("warning: " + one_line(warning)))
+
+
+def _files(rows: list[Mapping[str, Any]]) -> Table:
+    """Each file, or, of many, each format."""
+    numbers = ("rollouts", "valid", "excluded")
+    if len(rows) <= MOST_FILES:
+        files = Table("file", "format", *numbers)
+        for row in rows:
+            files.add_row(_plain(row["path"]), _plain(row["format"]), *(f"{row[key]:,}" for key in numbers))
+        return files
+    formats = Table("format", "files", *numbers)
+    for name in dict.fromkeys(row["format"] for row in rows):
+        members = [row for row in rows if row["format"] == name]
+        totals = (f"{sum(row[key] for row in members):,}" for key in numbers)
+        formats.add_row(_plain(name), f"{len(members):,}", *totals)
+    return formats
+
+
+def render_formats(rows: list[dict[str, Any]], console: Console) -> None:
+    """Print the formats, with what each says of a file where one was asked about."""
+    asked = any("fits" in row for row in rows)
+    table = Table("format", "why not" if asked else "what it is", *(() if asked else ("files",)))
+    for row in rows:
+        name = row["name"] if row["built_in"] else f"{row['name']} (of another package)"
+        if asked:
+            table.add_row(_plain(name), Text("fits", style="bold") if row["fits"] else _plain(row["reason"]))
+        else:
+            table.add_row(_plain(name), _plain(row["description"]), _plain(" ".join(row["suffixes"]) or ".json .jsonl"))
+    console.print(table)

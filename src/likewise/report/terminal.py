@@ -26,6 +26,7 @@ from likewise.report.words import (
     location,
     nothing_scored,
     number,
+    outcome_counts,
     pass_hat,
     percent,
     quadrant,
@@ -33,19 +34,25 @@ from likewise.report.words import (
     reasons,
     rsd_limit,
     sizes_differ,
+    success_lines,
+    uncertain_line,
     worst_first,
 )
 from likewise.scoring.results import GroupScore
 
-__all__ = ["render_terminal", "terminal_report"]
+__all__ = ["print_plainly", "render_terminal", "terminal_report"]
 
 _WIDE = 110
 _STYLES = {Quadrant.RIGHT: "", Quadrant.WRONG: "bold yellow", Quadrant.INCONSISTENT: "bold", Quadrant.UNKNOWN: "dim"}
 
 
 def render_terminal(evaluation: Evaluation, console: Console) -> None:
-    """Print the report; colour only where the console has it, and no character that its encoding lacks."""
-    report = terminal_report(evaluation, console.width)
+    """Print the report; colour only where the console has it."""
+    print_plainly(terminal_report(evaluation, console.width), console)
+
+
+def print_plainly(report: RenderableType, console: Console) -> None:
+    """Print, with no character that the console's encoding lacks."""
     if console.encoding.lower().startswith("utf"):
         console.print(report)
         return
@@ -55,7 +62,9 @@ def render_terminal(evaluation: Evaluation, console: Console) -> None:
     console.file.write(plain)
 
 
-_ASCII = str.maketrans({"–": "-", "…": "~", "─": "-", "━": "-", "╶": "-", "╴": "-", "≥": ">=", "·": "-"})
+_ASCII = str.maketrans(
+    {"–": "-", "−": "-", "→": ">", "…": "~", "─": "-", "━": "-", "╶": "-", "╴": "-", "≥": ">=", "·": "-", "±": "+-"}
+)
 
 
 def terminal_report(evaluation: Evaluation, width: int = 80) -> RenderableType:
@@ -145,10 +154,17 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
     scale = f"  (0 = alike{'' if limit is None else f', {limit:g} = apart throughout'})"
     yield "RSD", _figure(summary.rsd, after=scale, why=True)
     yield "final answers", _figure(summary.total_variance, before="disagree with probability ")
-    yield "success", _figure(summary.success_rate, share=True)
+    for i, line in enumerate(success_lines(evaluation)):
+        yield "" if i else "success", line
     for name, estimates in (("pass^k", summary.pass_hat_k), ("pass@k", summary.pass_at_k)):
         if estimates:
             yield name, _by_k(estimates)
+    if counts := outcome_counts(evaluation):
+        yield "outcomes", f"{counts}. A task with fewer than k is left out of pass^k and pass@k."
+    if summary.tasks_without_valid:
+        names = ", ".join(middle(task, 40) for task in summary.tasks_without_valid[:6])
+        more = len(summary.tasks_without_valid) - 6
+        yield "no valid run", names + (f" and {more} more" if more > 0 else "")
     yield "contradictions", _figure(summary.contradiction_share, share=True, after=" of judged pairs")
     if summary.forks_by_cause:
         yield "forks by cause", ", ".join(f"{one_line(c)} {n}" for c, n in summary.forks_by_cause.items())
@@ -156,6 +172,8 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
     yield from _left_out_lines(evaluation)
     for i, line in enumerate(judge_lines(evaluation.judge_use, 6)):
         yield "" if i else "judge", line
+    if line := uncertain_line(evaluation.uncertain):
+        yield "uncertain", line
     for warning in evaluation.warnings:
         yield "warning", Text(one_line(warning), style="yellow")
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from likewise.core.estimate import Estimate
 from likewise.core.rollout import Excluded, Rollout, StopReason
 from likewise.evaluation.results import Evaluation, JudgeUse
+from likewise.evaluation.uncertain import Uncertain
 from likewise.metrics.bounds import Bound
 from likewise.metrics.divergence import largest_divergence
 from likewise.report.text import middle, one_line
@@ -32,6 +33,7 @@ __all__ = [
     "nothing_scored",
     "number",
     "outcome",
+    "outcome_counts",
     "pass_hat",
     "percent",
     "quadrant",
@@ -39,6 +41,8 @@ __all__ = [
     "reasons",
     "rsd_limit",
     "sizes_differ",
+    "success_lines",
+    "uncertain_line",
     "unplaced_reason",
     "worst_first",
 ]
@@ -186,6 +190,41 @@ def pass_hat(task: GroupScore, k: int) -> float | None:
     return math.comb(sum(outcomes), k) / math.comb(len(outcomes), k) if len(outcomes) >= k else None
 
 
+def success_lines(evaluation: Evaluation) -> list[str]:
+    """The success rate as each denominator gives it: one line where no run failed in the harness, else one for each."""
+    summary = evaluation.summary
+    everything = summary.success_rate_all
+    if everything is None or not everything.defined:
+        return [_share(summary.success_rate)]
+    known = [outcome for task in evaluation.tasks for outcome in _outcomes(task)]
+    failed = summary.rollouts - summary.valid
+    return [
+        f"{_share(everything)}, mean over tasks, where the {counted(failed, 'run')} that failed in the harness count as "
+        f"failures ({sum(known)} of {len(known) + failed} runs succeeded)",
+        f"{_share(summary.success_rate)}, mean over tasks, without them ({sum(known)} of {len(known)})",
+    ]
+
+
+def _share(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "undefined: " + one_line(estimate.reason or "no reason given")
+    bounds = interval(estimate, share=True)
+    return percent(estimate.value) + (f" [{bounds}]" if bounds else " (no interval)")
+
+
+def outcome_counts(evaluation: Evaluation) -> str:
+    """How many outcomes the tasks have, where that differs: what pass^k and pass@k rest on."""
+    by_count: dict[int, list[GroupScore]] = {}
+    for task in evaluation.tasks:
+        by_count.setdefault(len(_outcomes(task)), []).append(task)
+    if len(by_count) < 2:
+        return ""
+    most = max(by_count, key=lambda count: len(by_count[count]))
+    parts = [f"{most} in {counted(len(by_count[most]), 'task')}"]
+    parts += [f"{n} in {_named(by_count[n])}" for n in sorted(by_count, reverse=True) if n != most]
+    return "; ".join(parts)
+
+
 def _outcomes(task: GroupScore) -> list[bool]:
     return [run.success for run in task.valid if run.success is not None]
 
@@ -227,7 +266,18 @@ def judge_lines(use: JudgeUse, limit: int = 0) -> list[str]:
     if shown:
         more = f", {counted(len(rules) - len(shown), 'further rule')}" if len(rules) > len(shown) else ""
         lines.append("settled by: " + ", ".join(f"{one_line(rule, 40)} {count}" for rule, count in shown) + more)
-    return lines
+    return [*lines, *(one_line(note, 300) for note in use.notes)]
+
+
+def uncertain_line(uncertain: Uncertain) -> str:
+    """How many judgements the judge is not sure of, in one sentence; nothing where it is sure of all."""
+    if not uncertain.total:
+        return ""
+    pairs = counted(uncertain.distinct, "distinct pair")
+    return (
+        f"{uncertain.total} of the judged pairs of actions ({pairs}) have a confidence below {uncertain.below:g}; "
+        "the JSON report lists them"
+    )
 
 
 def counted(count: int, noun: str) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import secrets
+import shutil
 import stat
 from pathlib import Path
+from typing import IO
 
-__all__ = ["write_atomically"]
+__all__ = ["copy_atomically", "write_atomically"]
 
 
 def write_atomically(path: str | Path, text: str) -> None:
@@ -25,21 +28,27 @@ def write_atomically(path: str | Path, text: str) -> None:
         IsADirectoryError: The path is a folder.
         UnicodeEncodeError: The text holds lone surrogates; nothing was written.
     """
-    content = text.encode("utf-8")
+    copy_atomically(io.BytesIO(text.encode("utf-8")), path)
+
+
+def copy_atomically(content: IO[bytes], path: str | Path) -> None:
+    """Write what a file holds, from its start, in the way of `write_atomically`."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the folder {target.parent} does not exist")
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder")
+    content.seek(0)
     mode = target.stat().st_mode if target.exists() else None
     if mode is not None and not stat.S_ISREG(mode):
-        target.write_bytes(content)
+        with target.open("wb") as device:
+            shutil.copyfileobj(content, device)
         return
     temporary = target.with_name(f".likewise-{secrets.token_hex(8)}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            shutil.copyfileobj(content, file)
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:

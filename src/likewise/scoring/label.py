@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
 from likewise.backends.label_store import LabelStore
-from likewise.backends.slots import apply_slot_guard, slot_verdict
-from likewise.backends.tool_rules import ActionPlan, ToolRules
+from likewise.backends.slots import SlotVerdict, apply_verdict, slot_verdict
+from likewise.backends.tool_rules import ToolRules
 from likewise.core.group import RolloutGroup
 from likewise.core.labels import NOT_MEASURED, Judgement, PairLabels, Relation
 from likewise.core.protocols import Judge, Progress, no_progress
 from likewise.core.rollout import Action
 from likewise.core.state_text import action_key
+from likewise.scoring.classes import Outcome, settle_by_classes
 from likewise.scoring.stored_judge import StoredJudge, TextPair, ordered
+from likewise.scoring.tool_inventory import logged_hints
 
-__all__ = ["ActionLabels", "Labeller", "label_pairs", "pair_labels"]
+__all__ = ["ActionLabels", "DistinctPairs", "Labeller", "distinct_pair", "label_pairs", "pair_labels"]
+
+DistinctPairs: TypeAlias = dict[TextPair, tuple[Action, Action]]
 
 MAX_CHARACTERS = 50_000
 """Longest text that is judged, by the slot guard as by the judge."""
@@ -66,7 +72,7 @@ class ActionLabels:
         """How many distinct pairs each rule settled."""
         return Counter(judgement.rule for judgement in self._judgements.values())
 
-    def settle(self, pair: TextPair, outcome: Judgement | str) -> None:
+    def settle(self, pair: TextPair, outcome: Outcome) -> None:
         """Record a judgement, or the reason why there is none, of an ordered pair."""
         if isinstance(outcome, Judgement):
             self._judgements[pair] = outcome
@@ -76,42 +82,63 @@ class ActionLabels:
 
 @dataclass(slots=True)
 class Labeller:
-    """Settles pairs of actions; everything it has settled stays known.
+    """Settles pairs of actions; everything that `settle` has settled stays known.
 
     Attributes:
         judge: Asked only for texts that no rule settles.
         rules: How tool calls are compared.
         labels: All that was settled.
+        by_classes: Settle what follows from other pairs without asking (scoring.classes); changes labels.
+        by_class: Pairs of texts settled so far without asking, where `by_classes` is on.
     """
 
     judge: StoredJudge
     rules: ToolRules = field(default_factory=ToolRules)
     labels: ActionLabels = field(default_factory=ActionLabels)
+    by_classes: bool = False
+    by_class: int = 0
 
     def settle(self, pairs: Iterable[tuple[Action, Action]]) -> ActionLabels:
         """Settle each distinct pair; the order of pairs does not change any answer."""
-        plans: dict[TextPair, ActionPlan] = {}
+        waiting: DistinctPairs = {}
         for first, second in pairs:
-            a, b = action_key(first), action_key(second)
-            pair = ordered(a, b)
-            if pair not in self.labels and pair not in plans:
-                plans[pair] = self.rules.plan_action(*((first, second) if (a, b) == pair else (second, first)))
-        needed = dict.fromkeys(ordered(*texts) for plan in plans.values() for texts in plan.needed_texts)
-        judged = self._judge_texts(list(needed))
-        for pair, plan in plans.items():
-            texts = [ordered(*needed_pair) for needed_pair in plan.needed_texts]
-            failed = [outcome for text in texts if isinstance(outcome := judged[text], str)]
-            if failed:
-                self.labels.settle(pair, failed[0])
-                continue
-            known = {text: outcome for text in texts if isinstance(outcome := judged[text], Judgement)}
-            flipped = {(b, a): judgement.flipped for (a, b), judgement in known.items()}
-            self.labels.settle(pair, plan.resolve({**flipped, **known}))
+            key, actions = distinct_pair(first, second)
+            if key not in self.labels and key not in waiting:
+                waiting[key] = actions
+        for key, outcome in self.decide(waiting):
+            self.labels.settle(key, outcome)
         return self.labels
 
-    def _judge_texts(self, pairs: Sequence[TextPair]) -> dict[TextPair, Judgement | str]:
-        """Slot guard, then judge, for pairs of canonical texts; a reason where the judge fails."""
-        outcomes: dict[TextPair, Judgement | str] = {}
+    def decide(
+        self, pairs: DistinctPairs, scopes: Mapping[TextPair, Hashable] | None = None
+    ) -> Iterator[tuple[TextPair, Outcome]]:
+        """The judgement of each pair, or the reason why there is none; none of it is remembered here.
+
+        Args:
+            pairs: What `distinct_pair` gave, each pair once.
+            scopes: Which pairs may settle each other where `by_classes` is on: those of one scope; all where None.
+        """
+        plans = {key: self.rules.plan_action(*actions) for key, actions in pairs.items()}
+        needed: dict[TextPair, Hashable] = {}
+        for key, plan in plans.items():
+            scope = scopes[key] if scopes is not None else None
+            for texts in plan.needed_texts:
+                needed.setdefault(ordered(*texts), scope)
+        judged = self._judge_texts(needed)
+        for key, plan in plans.items():
+            answers = {pair: judged[pair] for pair in (ordered(*texts) for texts in plan.needed_texts)}
+            failed = [answer for answer in answers.values() if isinstance(answer, str)]
+            if failed:
+                yield key, failed[0]
+                continue
+            known = {pair: answer for pair, answer in answers.items() if isinstance(answer, Judgement)}
+            flipped = {(b, a): judgement.flipped for (a, b), judgement in known.items()}
+            yield key, plan.resolve({**flipped, **known})
+
+    def _judge_texts(self, pairs: Mapping[TextPair, Hashable]) -> dict[TextPair, Outcome]:
+        """Slot guard, then judge, for pairs of canonical texts (and their scopes); a reason where the judge fails."""
+        outcomes: dict[TextPair, Outcome] = {}
+        caps: dict[TextPair, SlotVerdict | None] = {}
         for pair in pairs:
             if pair[0] == pair[1]:
                 outcomes[pair] = Judgement.certain(Relation.EQUIVALENT, "identical")
@@ -119,16 +146,43 @@ class Labeller:
                 outcomes[pair] = f"a text of over {MAX_CHARACTERS:,} characters is a dump, not an action"
             elif (verdict := slot_verdict(*pair)) is not None and not verdict.is_cap:
                 outcomes[pair] = Judgement.certain(verdict.relation, verdict.rule)
-        answers = self.judge.ask([pair for pair in pairs if pair not in outcomes])
-        for pair, answer in answers.items():
-            outcomes[pair] = answer if isinstance(answer, str) else apply_slot_guard(answer, *pair)
+            else:
+                caps[pair] = verdict
+        if not self.by_classes:
+            return outcomes | _guarded(self.judge.ask(list(caps)), caps)
+        by_scope: dict[Hashable, list[TextPair]] = {}
+        for pair in caps:
+            by_scope.setdefault(pairs[pair], []).append(pair)
+        asked_before = self.judge.asked
+        outcomes |= settle_by_classes(
+            list(by_scope.values()),
+            ask=lambda wanted: _guarded(self.judge.ask(wanted), caps),
+            guard=lambda judgement, pair: apply_verdict(judgement, caps[pair]),
+        )
+        self.by_class += len(caps) - (self.judge.asked - asked_before)
         return outcomes
+
+
+def _guarded(
+    answers: Mapping[TextPair, Outcome], caps: Mapping[TextPair, SlotVerdict | None]
+) -> dict[TextPair, Outcome]:
+    return {
+        pair: answer if isinstance(answer, str) else apply_verdict(answer, caps[pair])
+        for pair, answer in answers.items()
+    }
+
+
+def distinct_pair(first: Action, second: Action) -> tuple[TextPair, tuple[Action, Action]]:
+    """What tells a pair of actions from others, in either order; and the actions in the order of that key."""
+    a, b = action_key(first), action_key(second)
+    pair = ordered(a, b)
+    return pair, ((first, second) if (a, b) == pair else (second, first))
 
 
 def time_aligned_pairs(group: RolloutGroup) -> Iterator[tuple[Action, Action]]:
     """The actions of each pair of valid rollouts at each turn that both have."""
-    for i, j in group.pairs:
-        yield from zip(group.valid[i].actions, group.valid[j].actions, strict=False)
+    for first, second in combinations([rollout.actions for rollout in group.valid], 2):
+        yield from zip(first, second, strict=False)
 
 
 def pair_labels(group: RolloutGroup, labels: ActionLabels) -> PairLabels:
@@ -139,9 +193,9 @@ def pair_labels(group: RolloutGroup, labels: ActionLabels) -> PairLabels:
     forward = np.full((*shape, 3), np.nan, dtype=np.float32)
     backward = np.full((*shape, 3), np.nan, dtype=np.float32)
     rule: list[tuple[str | None, ...]] = []
-    for p, (i, j) in enumerate(group.pairs):
+    for p, (first, second) in enumerate(combinations([rollout.actions for rollout in group.valid], 2)):
         row: list[str | None] = [None] * turns
-        for t, (a, b) in enumerate(zip(group.valid[i].actions, group.valid[j].actions, strict=False)):
+        for t, (a, b) in enumerate(zip(first, second, strict=False)):
             judgement = labels.of(a, b)
             if judgement is not None:
                 relation[p, t] = judgement.relation
@@ -165,12 +219,13 @@ def label_pairs(
     Args:
         group: Rollouts of one task.
         judge: Asked for texts that no rule settles.
-        rules: How tool calls are compared; the default table where None.
+        rules: How tool calls are compared; the default table where None. Annotations that the log carries are added.
         store: Remembers judgements between calls.
         progress: Display of the judge's work.
 
     Returns:
         Relations as arrays *(pairs, turns)*.
     """
-    labeller = Labeller(StoredJudge(judge, store, progress), rules or ToolRules())
+    rules = (rules or ToolRules()).with_hints(logged_hints(group.rollouts))
+    labeller = Labeller(StoredJudge(judge, store, progress), rules)
     return pair_labels(group, labeller.settle(time_aligned_pairs(group)))

@@ -13,12 +13,13 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int8
 
+from likewise.backends.tool_rules import ToolRules
 from likewise.core.estimate import Estimate
 from likewise.core.group import LengthPolicy, RolloutGroup
 from likewise.core.labels import NOT_MEASURED, Judgement, PairLabels, Relation
 from likewise.core.protocols import Encoder
 from likewise.core.rollout import Action
-from likewise.core.state_text import action_text, canonical_json
+from likewise.core.state_text import action_text
 from likewise.metrics import bounds, divergence, equivalence, forks, tool_sequences, total_variance
 from likewise.metrics.alignment import Block
 from likewise.metrics.contradiction import summarise
@@ -30,7 +31,15 @@ from likewise.scoring.label import ActionLabels, pair_labels, time_aligned_pairs
 from likewise.scoring.results import Clash, Contradictions, GroupScore, PairTurn, ToolUse, TurnScore
 from likewise.scoring.turn_alignment import Profile, align_profiles, block_actions
 
-__all__ = ["Alignments", "ScoringOptions", "align_group", "fork_pairs", "needed_pairs", "score_group"]
+__all__ = [
+    "Alignments",
+    "ScoringOptions",
+    "align_group",
+    "fork_pairs",
+    "group_distances",
+    "needed_pairs",
+    "score_group",
+]
 
 Alignments: TypeAlias = "Sequence[tuple[Block, ...] | None]"
 
@@ -104,7 +113,7 @@ def turn_classes(group: RolloutGroup, labels: PairLabels) -> Int[np.ndarray, "tu
     return classes
 
 
-def _turn_distance(
+def group_distances(
     group: RolloutGroup, labels: PairLabels, options: ScoringOptions
 ) -> tuple[Float[np.ndarray, "pairs turns"], tuple[float, float] | None]:
     """Distances with ends filled in, and the band that cuts and failed judgements leave open."""
@@ -122,6 +131,12 @@ def _turn_distance(
     band = divergence.divergence_band(turn_distance, open_from, options.gamma)
     possible = divergence.discounted_sum(failed.astype(np.float64), options.gamma)
     return turn_distance, (float(band.low.mean()), float((band.high + possible).mean()))
+
+
+def _nothing_measured(group: RolloutGroup, turn_distance: Float[np.ndarray, "pairs turns"]) -> bool:
+    """Whether runs share turns, and not one could be judged: the lower edge 0 would then pass for agreement."""
+    share = any(min(group.lengths[i], group.lengths[j]) for i, j in group.pairs)
+    return share and bool(np.isnan(turn_distance).all())
 
 
 def _aligned_rsd(
@@ -204,7 +219,7 @@ def _contradiction_score(labels: PairLabels) -> Float[np.ndarray, "pairs turns"]
 
 def _contradictions(group: RolloutGroup, labels: PairLabels, options: ScoringOptions) -> Contradictions:
     score = _contradiction_score(labels)
-    summary = summarise(score, labels.relation)
+    summary = summarise(score, labels.relation, pairs=labels.pairs, confidence=options.confidence)
     clashes = []
     for p, t in summary.critical:
         i, j = group.pairs[p]
@@ -225,14 +240,14 @@ def _contradictions(group: RolloutGroup, labels: PairLabels, options: ScoringOpt
     )
 
 
-def _tool_use(group: RolloutGroup) -> ToolUse:
+def _tool_use(group: RolloutGroup, rules: ToolRules) -> ToolUse:
     calls = [[call for action in rollout.actions for call in action.tool_calls] for rollout in group.valid]
     names = [[call.name for call in run] for run in calls]
     arguments = []
     for run in calls:
         by_tool: dict[str, list[str]] = {}
         for call in run:
-            by_tool.setdefault(call.name, []).append(canonical_json(call.arguments))
+            by_tool.setdefault(call.name, []).append(rules.call_key(call))
         arguments.append(by_tool)
     return ToolUse(
         sequence_similarity=tool_sequences.mean_sequence_similarity(names),
@@ -256,6 +271,7 @@ def score_group(
     alignments: Alignments | None = None,
     encoder: Encoder | None = None,
     options: ScoringOptions | None = None,
+    rules: ToolRules | None = None,
 ) -> GroupScore:
     """Score the rollouts of one task.
 
@@ -265,16 +281,23 @@ def score_group(
         alignments: What `align_group` gave, to spare finding it again.
         encoder: For the embedding form of total variance; that number is undefined without.
         options: Discount, length policy, hard or soft distances.
+        rules: Which arguments of tool calls count (those that gave the labels); the default table where None.
 
     Returns:
         All numbers of the task, each with an interval or a reason.
     """
     options = options or ScoringOptions()
     arrays = pair_labels(group, labels)
-    turn_distance, band = _turn_distance(group, arrays, options)
+    turn_distance, band = group_distances(group, arrays, options)
     classes = turn_classes(group, arrays)
     fork_turn = forks.first_fork_turn(classes)
-    rsd = divergence.monte_carlo_rsd(turn_distance, arrays.pairs, len(group.valid), options.gamma, options.confidence)
+    if _nothing_measured(group, turn_distance):
+        rsd = aligned = Estimate.undefined("no pair of actions could be judged", n=len(group.valid))
+    else:
+        rsd = divergence.monte_carlo_rsd(
+            turn_distance, arrays.pairs, len(group.valid), options.gamma, options.confidence
+        )
+        aligned = _aligned_rsd(group, labels, alignments or align_group(group), options)
     answers = score_answers(group, labels, encoder, options.confidence)
     score = _contradiction_score(arrays)
     return GroupScore(
@@ -284,7 +307,7 @@ def score_group(
         rsd=rsd,
         rsd_band=band,
         rsd_normalised=divergence.normalised(rsd, options.gamma),
-        aligned_rsd=_aligned_rsd(group, labels, alignments or align_group(group), options),
+        aligned_rsd=aligned,
         total_variance=answers.total_variance,
         embedding_total_variance=answers.embedding_total_variance,
         volume_total_variance=_volume_variance(group),
@@ -298,7 +321,7 @@ def score_group(
         first_fork=None
         if fork_turn is None
         else describe_fork(group, classes, fork_turn, labels, turn_distance, options.gamma),
-        tool_use=_tool_use(group),
+        tool_use=_tool_use(group, rules or ToolRules()),
         bounds=_bounds(rsd),
         pairs=tuple(
             PairTurn(i, j, t, Relation(arrays.relation[p, t]), arrays.rule[p][t] or "", float(score[p, t]))

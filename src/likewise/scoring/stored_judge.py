@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
 
+from likewise.backends.judge_each import judge_each
 from likewise.backends.label_store import LabelStore
-from likewise.core.errors import LabelError
 from likewise.core.labels import Judgement
 from likewise.core.protocols import Judge, Progress, no_progress
+from likewise.scoring.judging_order import neighbours
 
 __all__ = ["StoredJudge", "TextPair", "ordered"]
 
@@ -36,6 +37,7 @@ class StoredJudge:
         progress: Display of the judge's work.
         from_store: Pairs answered by the store so far.
         from_judge: Pairs answered by the judge so far.
+        asked: Distinct pairs asked for so far, over all calls, failed ones included.
     """
 
     judge: Judge
@@ -43,46 +45,40 @@ class StoredJudge:
     progress: Progress = no_progress
     from_store: int = 0
     from_judge: int = 0
+    asked: int = 0
 
     def ask(self, pairs: Sequence[TextPair]) -> dict[TextPair, Judgement | str]:
         """The judgement of each pair, in its orientation; a reason where the judge failed on it."""
         distinct = list(dict.fromkeys(ordered(*pair) for pair in pairs))
+        self.asked += len(distinct)
         answers: dict[TextPair, Judgement | str] = {}
         if self.store is not None:
             answers.update(self.store.get_many(self.judge.judge_id, distinct))
             self.from_store += len(answers)
-        answers.update(self._judge_missing([pair for pair in distinct if pair not in answers]))
+        answers.update(self._judge_missing(neighbours([pair for pair in distinct if pair not in answers])))
         return {pair: _oriented(pair, answers[ordered(*pair)]) for pair in pairs}
 
     def _judge_missing(self, pairs: list[TextPair]) -> Iterator[tuple[TextPair, Judgement | str]]:
         if not pairs:
             return
+        unsaved: list[tuple[TextPair, Judgement]] = []
+        saved = monotonic()
         with self.progress("judging pairs", total=len(pairs)) as task:
-            remaining = pairs
-            while remaining:
-                unsaved: list[tuple[TextPair, Judgement]] = []
-                answered, failure, saved = 0, None, monotonic()
-                try:
-                    for pair, judgement in zip(remaining, self.judge.judge(remaining, task), strict=True):
-                        answered += 1
-                        unsaved.append((pair, judgement))
+            try:
+                for pair, outcome in judge_each(self.judge, pairs, task):
+                    if isinstance(outcome, Judgement):
+                        self.from_judge += 1
+                        unsaved.append((pair, outcome))
                         if len(unsaved) >= STORE_BATCH or monotonic() - saved >= STORE_SECONDS:
                             self._save(unsaved)
                             saved = monotonic()
-                        yield pair, judgement
-                except LabelError as problem:
-                    failure = problem
-                finally:
-                    self._save(unsaved)
-                self.from_judge += answered
-                remaining = remaining[answered:]
-                if failure is not None:
-                    failed = (failure.first, failure.second)
-                    if failed not in remaining:
-                        raise failure
-                    remaining = [pair for pair in remaining if pair != failed]
-                    task.advance()
-                    yield failed, failure.problem
+                        yield pair, outcome
+                    else:
+                        if self.store is not None and outcome.raw_answer is not None:
+                            self.store.put_answers(self.judge.judge_id, pair, [outcome.raw_answer], outcome.problem)
+                        yield pair, outcome.problem
+            finally:
+                self._save(unsaved)
 
     def _save(self, unsaved: list[tuple[TextPair, Judgement]]) -> None:
         if self.store is not None and unsaved:

@@ -1,0 +1,249 @@
+"""Rows through the model and seconds: likewise against three ways of its peers, same weights, same pairs, one run.
+
+- ours: `Labeller.settle` on the judge `hf:FOLDER`: rules, slot guard, each distinct pair once, batches by length;
+- uqlm 0.6.7: `NLI.get_nli_results_batch`, called once for each set of answers, as its scorers do;
+- lm-polygraph style: distinct answers of a set, every ordered pair of them and each with itself, batches of 10
+  (what SemanticMatrixCalculator of 0.7 does; written anew here, its package is not needed);
+- the published listing: for each pair of answers one row, one direction, one at a time.
+
+Peers know no tool calls and read an action as text. `make bench-peers MODEL=FOLDER` makes the environment and runs
+this; FOLDER holds a Hugging Face cross-encoder of three classes (safetensors).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import torch
+from common import rollout_file, save
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from uqlm.nli import NLI
+
+from likewise import group_rollouts, read_rollouts
+from likewise.backends.hf_nli import HfNli
+from likewise.backends.label_store import LabelStore
+from likewise.backends.tool_rules import ToolRules
+from likewise.core.rollout import Action
+from likewise.core.state_text import action_text
+from likewise.scoring.label import Labeller
+from likewise.scoring.stored_judge import StoredJudge, ordered
+
+Pair = tuple[str, str]
+ANSWERS = (
+    "The refund of $120 goes back to your card within five days.",
+    "I cannot refund this ticket, because it is a basic economy fare.",
+    "You will get your money back on the card that you paid with.",
+    "Could you tell me the number of the reservation first?",
+)
+
+
+@dataclass
+class Case:
+    """Sets of actions; those of one set are compared with each other. `pairs` lists them, repeats included."""
+
+    name: str
+    sets: list[list[Action]]
+
+    @property
+    def pairs(self) -> Iterator[tuple[Action, Action]]:
+        """All pairs within each set."""
+        for actions in self.sets:
+            yield from combinations(actions, 2)
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """What a judge without tool rules reads."""
+        return [[action_text(action) for action in actions] for actions in self.sets]
+
+
+@dataclass
+class Outcome:
+    """What one way did: rows, seconds, and the class of each ordered pair that it scored."""
+
+    rows: int
+    seconds: float
+    processor_seconds: float
+    classes: dict[Pair, int]
+
+
+class Rows:
+    """Counts the rows that go through a torch model."""
+
+    def __init__(self, model) -> None:
+        """Count from now on."""
+        self.count = 0
+        model.register_forward_pre_hook(self._see, with_kwargs=True)
+
+    def _see(self, model, args, kwargs):
+        self.count += len(kwargs["input_ids"] if "input_ids" in kwargs else args[0])
+
+
+def timed(work: Callable[[], dict[Pair, int]], rows: Callable[[], int]) -> Outcome:
+    """Run once; count, and take both clocks."""
+    before, began, worked = rows(), time.perf_counter(), time.process_time()
+    classes = work()
+    return Outcome(rows() - before, time.perf_counter() - began, time.process_time() - worked, classes)
+
+
+class Peers:
+    """The peers' ways on one loaded model."""
+
+    def __init__(self, folder: str) -> None:
+        """Load it for each."""
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+        self.rows = Rows(self.model)
+        self.uqlm = NLI(nli_model_name=folder, device="cpu")
+        self.uqlm_rows = Rows(self.uqlm.model)
+
+    def scores(self, pairs: list[Pair]) -> np.ndarray:
+        """One padded batch."""
+        batch = self.tokenizer(
+            [a for a, _ in pairs], [b for _, b in pairs], padding=True, truncation=True, return_tensors="pt"
+        )
+        with torch.no_grad():
+            return self.model(**batch).logits.numpy()
+
+    def run_uqlm(self, case: Case) -> dict[Pair, int]:
+        """A fresh memory; one call a set."""
+        self.uqlm.probabilities = {}
+        for texts in case.texts:
+            self.uqlm.get_nli_results_batch(list(combinations(texts, 2)))
+        return {pair: int(row.argmax()) for pair, row in self.uqlm.probabilities.items()}
+
+    def run_polygraph(self, case: Case) -> dict[Pair, int]:
+        """All ordered pairs of the distinct answers of a set, themselves included, ten at a time."""
+        found: dict[Pair, int] = {}
+        for texts in case.texts:
+            pairs = list(product(dict.fromkeys(texts), repeat=2))
+            for start in range(0, len(pairs), 10):
+                batch = pairs[start : start + 10]
+                found.update(zip(batch, self.scores(batch).argmax(axis=1).tolist(), strict=True))
+        return found
+
+    def run_listing(self, case: Case) -> dict[Pair, int]:
+        """One pair at a time, one direction."""
+        found: dict[Pair, int] = {}
+        for texts in case.texts:
+            for pair in combinations(texts, 2):
+                found[pair] = int(self.scores([pair]).argmax())
+        return found
+
+
+class Ours:
+    """The whole road, on the same weights."""
+
+    def __init__(self, folder: Path) -> None:
+        """Load the judge and count its rows."""
+        self.judge, self.count = HfNli(folder), 0
+        score = self.judge._network.score
+
+        def counted(rows):
+            self.count += len(rows)
+            return score(rows)
+
+        self.judge._network = replace(self.judge._network, score=counted)
+        self.order = self.judge._order
+
+    def run(self, case: Case) -> dict[Pair, int]:
+        """Settle all pairs; then read from the store what the judge itself said, before the slot guard."""
+        with LabelStore(None) as store:
+            Labeller(StoredJudge(self.judge, store)).settle(case.pairs)
+            wanted = {ordered(*texts) for texts in needed(case)}
+            known = store.get_many(self.judge.judge_id, list(wanted))
+        found: dict[Pair, int] = {}
+        for (a, b), judgement in known.items():
+            found[a, b] = self.order[int(np.argmax(judgement.forward))]  # in the model's own order of classes
+            found[b, a] = self.order[int(np.argmax(judgement.backward))]
+        return found
+
+
+def needed(case: Case) -> list[Pair]:
+    """Pairs of texts that structure alone does not settle."""
+    rules = ToolRules()
+    return [texts for a, b in case.pairs for texts in rules.plan_action(a, b).needed_texts]
+
+
+def rollouts(judge: HfNli, most: int) -> Case:
+    """Actions of the runs of a task at one turn, from the first task on, until there are `most` pairs."""
+    sets: list[list[Action]] = []
+    pairs = 0
+    for group in group_rollouts(read_rollouts(rollout_file())):
+        runs = [rollout.actions for rollout in group.valid]
+        for turn in range(max(map(len, runs))):
+            actions = [run[turn] for run in runs if len(run) > turn]
+            fits = all(2 * judge._length(action_text(action)) + 4 < judge._window for action in actions)
+            if len(actions) > 1 and fits and pairs < most:
+                sets.append(actions)
+                pairs += len(actions) * (len(actions) - 1) // 2
+    return Case(f"{rollout_file().name}: actions side by side, {len(sets)} turns, {pairs} pairs", sets)
+
+
+def repeated() -> Case:
+    """Twenty answers, four of them distinct."""
+    answers = [Action(ANSWERS[i % 4]) for i in range(20)]
+    random.Random(0).shuffle(answers)
+    return Case("20 answers, 4 distinct", [answers])
+
+
+def measured(case: Case, ours: Ours, peers: Peers) -> dict[str, object]:
+    """All four ways on one case."""
+    outcomes = {
+        "likewise": timed(lambda: ours.run(case), lambda: ours.count),
+        "uqlm": timed(lambda: peers.run_uqlm(case), lambda: peers.uqlm_rows.count),
+        "lm-polygraph style": timed(lambda: peers.run_polygraph(case), lambda: peers.rows.count),
+        "one pair at a time": timed(lambda: peers.run_listing(case), lambda: peers.rows.count),
+    }
+    mine = outcomes["likewise"]
+    figures: dict[str, object] = {}
+    for name, outcome in outcomes.items():
+        shared = mine.classes.keys() & outcome.classes.keys()
+        figures[name] = {
+            "rows": outcome.rows,
+            "seconds": round(outcome.seconds, 2),
+            "processor_seconds": round(outcome.processor_seconds, 2),
+        }
+        if outcome is not mine:
+            figures[name] |= {
+                "rows for one of ours": round(outcome.rows / mine.rows, 2) if mine.rows else None,
+                "times slower": round(outcome.seconds / mine.seconds, 2),
+                "times slower (processor)": round(outcome.processor_seconds / mine.processor_seconds, 2),
+                "ordered pairs that both scored": len(shared),
+                "of them with another class": sum(mine.classes[pair] != outcome.classes[pair] for pair in shared),
+            }
+    return {"case": case.name, **figures}
+
+
+def main() -> None:
+    """Measure both cases."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True, help="folder of a cross-encoder (safetensors)")
+    parser.add_argument("--pairs", type=int, default=60, help="pairs of the rollouts, repeats included")
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch, for everybody")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    ours, peers = Ours(args.model), Peers(str(args.model))
+    cases = [repeated(), rollouts(ours.judge, args.pairs)]
+    peers.scores([("warm", "up")])
+    save(
+        "judge_peers",
+        {
+            "judge": ours.judge.judge_id,
+            "rules": ToolRules().rules_id,
+            "versions": {name: version(name) for name in ("likewise", "uqlm", "torch", "transformers", "numpy")},
+            "threads": torch.get_num_threads(),
+            "cases": [measured(case, ours, peers) for case in cases],
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

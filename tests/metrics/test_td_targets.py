@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from likewise.core.group import LengthPolicy
+from likewise.metrics.td_targets import td_target, td_targets
+
+NAN = np.nan
+ABSORB, TRUNCATE = LengthPolicy.ABSORB, LengthPolicy.TRUNCATE
+
+
+def target(distance, turn, lengths, cut=(False, False), states=None, n=2, gamma=0.5, policy=ABSORB):
+    row = np.array(distance, dtype=np.float64)
+    found = td_target(row, turn, lengths=lengths, cut=cut, states=states or lengths, n=n, gamma=gamma, policy=policy)
+    return None if found is None else (found.known, found.steps)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        # Two turns measured, then guessed from the states two turns on: 1 + 0.5 * 0.5.
+        (target([1, 0.5, 1, 1, 1], 0, (5, 5)), (1.25, 2)),
+        # Both end at turn 3: from turn 1 on there are two turns and no state after them.
+        (target([1, 0.5, 1], 1, (3, 3)), (1.0, 0)),
+        # One ended at turn 2, the other goes on to turn 5: 0.5, then END against an action at turns 2, 3, 4.
+        (target([0, 0.5, 1, 1, 1], 1, (2, 5)), (0.5 + 0.5 + 0.25 + 0.125, 0)),
+        # The same under truncate: nothing after the first END counts.
+        (target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), policy=TRUNCATE), (0.5, 0)),
+        # One was cut after turn 2 (states 0, 1, 2): the last pair of states is guessed from.
+        (target([0, 1, 0.5, NAN], 1, (3, 4), cut=(True, False)), (1.0, 1)),
+        # From the last pair of states before a cut nothing is known.
+        (target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False)), None),
+        # Unless what followed the last action of the cut run was recorded: then there is one more state.
+        (target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False), states=(4, 4)), (0.5, 1)),
+        # A pair that could not be judged ends the measured part.
+        (target([0.5, NAN, 1, 1], 0, (4, 4)), (0.5, 1)),
+        (target([0.5, NAN, 1, 1], 1, (4, 4)), None),
+        # There is no pair of states after the shorter run's end.
+        (target([0, 0, 1], 2, (2, 3)), None),
+    ],
+)
+def test_targets_match_the_table_worked_by_hand(case, expected):
+    assert case == (None if expected is None else pytest.approx(expected))
+
+
+def test_no_target_of_one_pair_reads_another_pair():
+    pairs, lengths = np.array([(0, 1), (0, 2), (1, 2)]), np.array([3, 3, 3])
+    distance, guess = np.full((3, 3), 0.5), np.ones((3, 3))
+    cut = np.zeros(3, dtype=np.bool_)
+    before = td_targets(distance, pairs, lengths, cut, guess, n=1)
+    distance[1], guess[1] = 1.0, 7.0
+    after = td_targets(distance, pairs, lengths, cut, guess, n=1)
+    assert (before[[0, 2]] == after[[0, 2]]).all()
+    assert (before[1] != after[1]).all()
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=8), st.integers(1, 4))
+def test_targets_made_of_true_values_are_the_true_values(distance, n):
+    """Bellman: where the guess is the divergence itself, every n gives it back."""
+    gamma, turns = 0.8, len(distance)
+    tails = [sum(gamma**k * d for k, d in enumerate(distance[t:])) for t in range(turns)]
+    found = td_targets(
+        np.array([distance]), np.array([(0, 1)]), np.array([turns, turns]), np.zeros(2, dtype=np.bool_),
+        np.array([tails]), n=n, gamma=gamma,
+    )  # fmt: skip
+    assert found[0] == pytest.approx(tails)
+
+
+def test_refuses_a_target_without_a_turn_or_with_an_endless_sum():
+    with pytest.raises(ValueError, match="n is at least 1"):
+        target([0.0], 0, (1, 1), n=0)
+    with pytest.raises(ValueError, match="lies in"):
+        target([0.0], 0, (1, 1), gamma=1.0)
