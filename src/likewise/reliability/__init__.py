@@ -1,0 +1,1 @@
+"""Runs a live agent several times, serves only what holds, and says how far to trust it."""

@@ -1,0 +1,155 @@
+"""An agent as something that can be run: sync or async callable, factory, or endpoint."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import anyio
+import anyio.from_thread
+from anyio.lowlevel import current_token
+
+__all__ = ["Agent", "CallableAgent", "QueryScope", "RunInfo", "SamplingAgent", "as_agent", "current_run"]
+
+Agent: TypeAlias = Callable[[Any], Any] | Callable[[Any], Awaitable[Any]]
+"""What a user wraps: takes the query, returns text, fields, a message or an `AgentOutput`."""
+
+
+class QueryScope:
+    """One query: what its runs share, and runs of other queries do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """Which run is under way.
+
+    Attributes:
+        index: Its number.
+        seed: For an agent that takes one.
+        cancelled: Set when nobody waits for the run any more.
+        scope: The query that it is a run of.
+        replays: Names of tools whose calls were answered from the record or by a stub.
+        attempt: Which try it is; 2 and more after a passing error.
+    """
+
+    index: int
+    seed: int
+    cancelled: threading.Event
+    scope: QueryScope = field(default_factory=QueryScope)
+    replays: list[str] = field(default_factory=list)
+    attempt: int = 1
+
+
+_RUN: ContextVar[RunInfo | None] = ContextVar("likewise_run", default=None)
+
+
+def current_run() -> RunInfo | None:
+    """The run that the calling code is part of; None outside of one."""
+    return _RUN.get()
+
+
+@runtime_checkable
+class SamplingAgent(Protocol):
+    """An agent that can give several samples for one request (`n=` of an endpoint)."""
+
+    async def sample(self, query: Any, count: int) -> Sequence[object]:  # noqa: ANN401 - a query is the agent's own
+        """`count` outputs; fewer where the endpoint gives fewer, and the rest is then asked for."""
+        ...
+
+
+@dataclass(slots=True)
+class CallableAgent:
+    """Runs a callable once: a coroutine function in the event loop, anything else in a thread of its own.
+
+    Threads are daemons: an agent that hangs in foreign code cannot be stopped from outside, and must not keep the
+    program from ending. It is told (`current_run().cancelled`), given up, and counted as abandoned until it returns.
+    """
+
+    function: Callable[[Any], Any]
+    abandoned: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    async def run(self, query: Any, info: RunInfo) -> object:  # noqa: ANN401 - a query is the agent's own
+        """One output. The query is copied, so that one run cannot change what another is asked."""
+        own = query if isinstance(query, str) else deepcopy(query)
+        if _is_async(self.function):
+            token = _RUN.set(info)
+            try:
+                return await self.function(own)
+            finally:
+                _RUN.reset(token)
+        result = await self._in_thread(own, info)
+        if inspect.isawaitable(result):  # a lambda or a partial around a coroutine function
+            return await result
+        return result
+
+    async def _in_thread(self, query: object, info: RunInfo) -> object:
+        done, outcome = anyio.Event(), _Outcome()
+        loop, context = current_token(), contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                outcome.value = context.run(_with_info, self.function, query, info)
+            except BaseException as problem:  # sys.exit() in an agent ends the run, not the program
+                outcome.problem = problem
+            finally:
+                with self._lock:
+                    outcome.ended = True
+                    self.abandoned -= outcome.left
+                if not outcome.left:
+                    with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits
+                        anyio.from_thread.run_sync(done.set, token=loop)
+
+        threading.Thread(target=work, name=f"likewise-run-{info.index}", daemon=True).start()
+        try:
+            await done.wait()
+        except BaseException:
+            info.cancelled.set()
+            with self._lock:
+                outcome.left = not outcome.ended
+                self.abandoned += outcome.left
+            raise
+        if outcome.problem is not None:
+            raise outcome.problem
+        return outcome.value
+
+
+@dataclass(slots=True)
+class _Outcome:
+    value: object = None
+    problem: BaseException | None = None
+    left: bool = False
+    ended: bool = False
+
+
+def _with_info(function: Callable[[Any], Any], query: object, info: RunInfo) -> object:
+    _RUN.set(info)
+    return function(query)
+
+
+def _is_async(function: Callable[[Any], Any]) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004 - the method of an object that is callable
+    return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
+
+
+def as_agent(agent: object) -> CallableAgent | SamplingAgent:
+    """What the runner takes.
+
+    Raises:
+        TypeError: It can be neither called nor sampled.
+    """
+    if isinstance(agent, SamplingAgent):
+        return agent
+    if callable(agent):
+        return CallableAgent(agent)
+    raise TypeError(
+        f"an agent is a function of the query (sync or async) or an Endpoint, got {type(agent).__name__}; "
+        "wrap what it has: lambda query: my_agent.run(query)"
+    )

@@ -1,0 +1,230 @@
+"""Does the answer rest on the sources given? Sentence by sentence, with the passage quoted.
+
+Agreement among runs says nothing about truth. Each sentence of an answer is read against the passages of the sources
+that are nearest to it; a judge says whether a passage supports or contradicts it, and the slot guard checks that its
+numbers, dates and names of things stand in that passage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from likewise.backends.sentences import split_sentences
+from likewise.backends.slots import extract_slots, slot_verdict
+from likewise.core.estimate import Estimate
+from likewise.core.labels import Entailment, Judgement, Relation
+from likewise.core.protocols import Encoder, Judge
+from likewise.metrics.resampling import wilson_share
+
+__all__ = ["GroundedSentence", "Grounding", "GroundingReport", "Source", "ground"]
+
+NEAREST = 6
+"""Passages that a sentence is read against: half of them the nearest by meaning, half by shared words."""
+WINDOW = 3
+"""Sentences of the longest passage: what a sentence says is often spread over neighbours."""
+CONTRADICTED_ABOVE = 0.7
+MOST_SENTENCES = 60
+"""Sentences of an answer that are checked."""
+MOST_PASSAGES = 4_000
+"""Passages of all sources together; the rest of longer sources is said to be unread."""
+_WORD = re.compile(r"\w+")
+
+
+class Grounding(StrEnum):
+    """How a sentence stands to the sources."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    NOT_FOUND = "not found"
+    NO_CLAIM = "no claim"
+    """A question or a greeting: nothing to support."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text to check against: a file's content, a retrieved passage, a tool's output."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedSentence:
+    """A sentence of the answer, how it stands to the sources, and the passage that decides.
+
+    `start` and `end` are offsets in the answer, `passage_start` and `passage_end` in the source named; `score` is the
+    judge's probability of what `status` says, None where nothing was found; `rule` says what decided.
+    """
+
+    text: str
+    start: int
+    end: int
+    status: Grounding
+    source: str | None = None
+    passage: str | None = None
+    passage_start: int | None = None
+    passage_end: int | None = None
+    score: float | None = None
+    rule: str = "nli"
+
+    def as_json(self) -> dict[str, object]:
+        """The fields by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingReport:
+    """All sentences of an answer; `share` is the share of claims that are supported; `unread` what was left out."""
+
+    sentences: tuple[GroundedSentence, ...]
+    share: Estimate
+    unread: tuple[str, ...] = ()
+
+    @property
+    def contradicted(self) -> tuple[GroundedSentence, ...]:
+        """The sentences that the sources contradict."""
+        return tuple(sentence for sentence in self.sentences if sentence.status is Grounding.CONTRADICTED)
+
+    def as_json(self) -> dict[str, object]:
+        """Everything."""
+        return {
+            "supported_share": self.share.as_json(),
+            "sentences": [sentence.as_json() for sentence in self.sentences],
+            "unread": list(self.unread),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    source: str
+    text: str
+    start: int
+    end: int
+    words: frozenset[str]
+
+
+def ground(
+    answer: str,
+    sources: Sequence[Source] | Mapping[str, str],
+    judge: Judge,
+    encoder: Encoder | None = None,
+) -> GroundingReport:
+    """Check each sentence of an answer against the sources.
+
+    Args:
+        answer: What is checked.
+        sources: Texts by name.
+        judge: Reads (passage, sentence); the probabilities with the passage as premise count.
+        encoder: Finds passages by meaning; by shared words alone where None.
+
+    Returns:
+        The report; its share is undefined where the answer makes no claim.
+    """
+    given = [Source(n, t) for n, t in sources.items()] if isinstance(sources, Mapping) else list(sources)
+    passages, unread = _passages(given)
+    spans = _spans(answer)
+    if len(spans) > MOST_SENTENCES:
+        unread.append(f"{len(spans) - MOST_SENTENCES} sentence(s) of the answer")
+        spans = spans[:MOST_SENTENCES]
+    claims = [(text, start, end) for text, start, end in spans if _is_claim(text)]
+    near = _nearest([text for text, _, _ in claims], passages, encoder)
+    pairs = [(passage.text, text) for (text, _, _), found in zip(claims, near, strict=True) for passage in found]
+    distinct = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+    judged = dict(zip(distinct, judge.judge(distinct), strict=True))
+    judged.update((pair, Judgement.certain(Relation.EQUIVALENT, "identical")) for pair in pairs if pair[0] == pair[1])
+    decided = {
+        (start, end): _decide(text, start, end, found, judged)
+        for (text, start, end), found in zip(claims, near, strict=True)
+    }
+    sentences = tuple(
+        decided.get((start, end)) or GroundedSentence(text, start, end, Grounding.NO_CLAIM, rule="no claim")
+        for text, start, end in spans
+    )
+    supported = sum(sentence.status is Grounding.SUPPORTED for sentence in sentences)
+    return GroundingReport(sentences, wilson_share(supported, len(claims), "claim"), tuple(unread))
+
+
+def _is_claim(text: str) -> bool:
+    return not text.rstrip().endswith("?") and len(_WORD.findall(text)) >= 3
+
+
+def _spans(text: str) -> list[tuple[str, int, int]]:
+    """Sentences with their offsets."""
+    spans, position = [], 0
+    for sentence in split_sentences(text):
+        start = text.index(sentence, position)
+        position = start + len(sentence)
+        spans.append((sentence, start, position))
+    return spans
+
+
+def _passages(sources: Sequence[Source]) -> tuple[list[_Passage], list[str]]:
+    """Each sentence of each source alone, and each with the ones after it."""
+    passages: list[_Passage] = []
+    unread = []
+    for source in sources:
+        spans = _spans(source.text)
+        for i, (_, start, _) in enumerate(spans):
+            if len(passages) + WINDOW > MOST_PASSAGES:
+                unread.append(f"{source.name} from character {start} on")
+                break
+            for _, _, end in spans[i : i + WINDOW]:
+                text = source.text[start:end]
+                passages.append(_Passage(source.name, text, start, end, frozenset(_WORD.findall(text.casefold()))))
+    return passages, unread
+
+
+def _nearest(claims: Sequence[str], passages: Sequence[_Passage], encoder: Encoder | None) -> list[list[_Passage]]:
+    if not passages or not claims:
+        return [[] for _ in claims]
+    similar = None
+    if encoder is not None:
+        similar = encoder.encode(list(claims)) @ encoder.encode([passage.text for passage in passages]).T
+    nearest = []
+    for c, claim in enumerate(claims):
+        words = frozenset(_WORD.findall(claim.casefold()))
+        shared = [len(words & p.words) / (len(words | p.words) or 1) for p in passages]
+        by_words = np.argsort(-np.array(shared), kind="stable")
+        by_meaning = by_words if similar is None else np.argsort(-similar[c], kind="stable")
+        each = NEAREST if similar is None else NEAREST // 2
+        order = dict.fromkeys([*by_meaning[:each].tolist(), *by_words[:each].tolist()])
+        nearest.append([passages[i] for i in order])
+    return nearest
+
+
+def _decide(
+    claim: str, start: int, end: int, near: Sequence[_Passage], judged: Mapping[tuple[str, str], Judgement]
+) -> GroundedSentence:
+    """Supported by the passage that entails most, unless its values differ; else contradicted; else not found."""
+    if not near:
+        return GroundedSentence(claim, start, end, Grounding.NOT_FOUND, rule="no passage")
+    triples = [judged[passage.text, claim].forward for passage in near]
+    best = max(range(len(near)), key=lambda i: triples[i][Entailment.ENTAILS])
+    worst = max(range(len(near)), key=lambda i: triples[i][Entailment.CONTRADICTS])
+
+    def said(i: int, status: Grounding, score: float | None, rule: str) -> GroundedSentence:
+        p = near[i]
+        return GroundedSentence(claim, start, end, status, p.source, p.text, p.start, p.end, score, rule)
+
+    for i, passage in enumerate(near):
+        verdict = slot_verdict(passage.text, claim)
+        if verdict is not None and verdict.relation is Relation.CONTRADICTORY:
+            return said(i, Grounding.CONTRADICTED, 1.0, verdict.rule)
+    entails, contradicts = triples[best][Entailment.ENTAILS], triples[worst][Entailment.CONTRADICTS]
+    if int(np.argmax(triples[best])) == Entailment.ENTAILS:
+        missing = _values(claim) - _values(" ".join(passage.text for passage in near))
+        if missing:
+            return said(best, Grounding.NOT_FOUND, None, "slots:missing")
+        return said(best, Grounding.SUPPORTED, float(entails), "nli")
+    if contradicts > CONTRADICTED_ABOVE:
+        return said(worst, Grounding.CONTRADICTED, float(contradicts), "nli")
+    return said(best, Grounding.NOT_FOUND, None, "nli")
+
+
+def _values(text: str) -> set[tuple[object, ...]]:
+    return {slot.value for slot in extract_slots(text)}

@@ -1,0 +1,194 @@
+"""Tools behind a recorder: k runs of an agent must not send k refunds.
+
+Within one query each distinct call of a reading tool is made once and its result given to all runs. A call that
+changes something is stubbed in all runs (and can be made once, after the verdict, by `commit`), or made once after
+asking. A tool that nobody knows to be reading counts as one that changes something.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import wraps
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import anyio
+
+from likewise.backends.tool_names import ToolClass
+from likewise.backends.tool_rules import ToolRules
+from likewise.reliability.agents import QueryScope, RunInfo, current_run
+from likewise.reliability.verdict import Decision, Verdict
+
+__all__ = ["ToolRecorder", "ToolRefusedError", "Writes"]
+
+STUB = {"status": "noted", "note": "this call is carried out once, after all runs have been compared"}
+Tool = Callable[..., Any]
+
+
+class ToolRefusedError(RuntimeError):
+    """A call that changes something was not permitted, or may already have been made."""
+
+
+class Writes(StrEnum):
+    """What is done with a call that changes something."""
+
+    STUB = "stub"
+    """Make it in no run; answer with a stub."""
+    ASK = "ask"
+    """Ask for permission; if given, make it once and give its result to all runs."""
+    REFUSE = "refuse"
+    """Raise in the agent's face."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One distinct call of one query."""
+
+    thread_lock: threading.Lock = field(default_factory=threading.Lock)
+    task_lock: anyio.Lock | None = None
+    begun: bool = False
+    done: bool = False
+    result: Any = None
+
+
+@dataclass(slots=True)
+class _Record:
+    calls: dict[tuple[str, str, int], _Call] = field(default_factory=dict)
+    seen: dict[tuple[int, int], Counter[tuple[str, str]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def call(self, run: tuple[int, int], name: str, arguments: str) -> _Call:
+        """The n-th call with these arguments in this try of this run is the n-th in all of them: an agent may poll."""
+        with self.lock:
+            seen = self.seen.setdefault(run, Counter())
+            key = (name, arguments, seen[name, arguments])
+            seen[name, arguments] += 1
+            return self.calls.setdefault(key, _Call())
+
+
+class ToolRecorder:
+    """Wraps tools; use the wrapped ones in the agent, and the agent behind a layer."""
+
+    def __init__(
+        self,
+        writes: Writes | str = Writes.STUB,
+        *,
+        permit: Callable[[str, Mapping[str, Any]], bool] | None = None,
+        reading: tuple[str, ...] = (),
+        rules: ToolRules | None = None,
+        stub: Any = None,  # noqa: ANN401 - whatever the tool would return
+    ) -> None:
+        """Say what is done with calls that change something.
+
+        Args:
+            writes: stub, ask or refuse.
+            permit: Asked before a call that changes something, where `writes` is ask: name and arguments.
+            reading: Names of tools that only read, whatever they are called.
+            rules: Tell reading tools from others by name and annotations, for tools that are not in `reading`.
+            stub: What a stubbed call returns; a note that it was noted where None.
+
+        Raises:
+            ValueError: `ask` without anybody to ask.
+        """
+        self.writes = Writes(writes)
+        if self.writes is Writes.ASK and permit is None:
+            raise ValueError("writes='ask' needs `permit`, a function of the tool's name and arguments")
+        self._permit, self._reading = permit, frozenset(reading)
+        self._rules, self._stub = rules or ToolRules(), STUB if stub is None else stub
+        self._records: WeakKeyDictionary[QueryScope, _Record] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._tools: dict[str, Tool] = {}
+
+    def reads(self, name: str) -> bool:
+        """Whether a tool only reads. What nobody knows to do so does not."""
+        return name in self._reading or self._rules.tool_class(name) is ToolClass.READS
+
+    def wrap(self, tool: Tool, name: str | None = None) -> Tool:
+        """The tool behind the recorder, sync or async as it is. Outside of a layer's runs it works as ever."""
+        called = name or tool.__name__
+        self._tools[called] = tool
+        if inspect.iscoroutinefunction(tool):
+
+            @wraps(tool)
+            async def recorded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
+                info = current_run()
+                if info is None:
+                    return await tool(*args, **kwargs)
+                call, arguments = self._call(info, called, tool, args, kwargs)
+                if call.task_lock is None:
+                    call.task_lock = anyio.Lock()
+                async with call.task_lock:
+                    if self._begin(call, called, arguments, info):
+                        self._end(call, await tool(*args, **kwargs))
+                    return call.result
+
+            return recorded_async
+
+        @wraps(tool)
+        def recorded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
+            info = current_run()
+            if info is None:
+                return tool(*args, **kwargs)
+            call, arguments = self._call(info, called, tool, args, kwargs)
+            with call.thread_lock:
+                if self._begin(call, called, arguments, info):
+                    self._end(call, tool(*args, **kwargs))
+                return call.result
+
+        return recorded
+
+    def commit(self, verdict: Verdict) -> list[Any]:
+        """Make the tool calls of a verdict that is served, once; for sync tools and agents that return their calls.
+
+        Raises:
+            ToolRefusedError: The verdict is refused, or a tool is not known here.
+        """
+        if verdict.decision is Decision.REFUSE:
+            raise ToolRefusedError("the verdict refuses the answer: nothing is carried out")
+        results = []
+        for call in verdict.tool_calls:
+            tool = self._tools.get(call.name)
+            if tool is None or not isinstance(call.arguments, dict):
+                raise ToolRefusedError(f"{call.name}: no such tool here, or arguments that are no object")
+            results.append(tool(**call.arguments))
+        return results
+
+    def _call(
+        self, info: RunInfo, name: str, tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[_Call, dict[str, Any]]:
+        with self._lock:
+            record = self._records.setdefault(info.scope, _Record())
+        bound = inspect.signature(tool).bind(*args, **kwargs)
+        arguments = dict(bound.arguments)
+        return record.call(
+            (info.index, info.attempt), name, json.dumps(arguments, sort_keys=True, default=repr)
+        ), arguments
+
+    def _begin(self, call: _Call, name: str, arguments: Mapping[str, Any], info: RunInfo) -> bool:
+        """Whether the tool is to be called now; else its result is known, or an error is raised."""
+        if call.done:
+            info.replays.append(name)
+            return False
+        if self.reads(name):
+            return True
+        if call.begun:
+            raise ToolRefusedError(f"{name}: this call was begun in another run and its outcome is not known")
+        if self.writes is Writes.STUB:
+            self._end(call, self._stub)
+            info.replays.append(name)
+            return False
+        permitted = self.writes is Writes.ASK and self._permit is not None and self._permit(name, arguments)
+        if not permitted:
+            raise ToolRefusedError(f"{name}: this call changes something and was not permitted")
+        call.begun = True
+        return True
+
+    @staticmethod
+    def _end(call: _Call, result: Any) -> None:  # noqa: ANN401 - the tool's own
+        call.result, call.done = result, True

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from judges import LetterEncoder, TableJudge
+from likewise.core.labels import Judgement
+from likewise.reliability.grounding import Grounding, Source, ground
+from likewise.reliability.handling import Handling
+from likewise.reliability.layer import ReliabilityLayer
+from likewise.reliability.verdict import Decision
+
+REPORT = "The firm was founded in 1998. It has offices in Oslo.\n\nRevenue was $12 million in 2023. Staff grew."
+
+
+class ReadingJudge:
+    """Entails where the premise holds all words of the hypothesis, contradicts where it says `not` and the rest."""
+
+    judge_id = "reading"
+
+    def judge(self, pairs, progress=None):
+        for premise, hypothesis in pairs:
+            yield Judgement.from_nli(self.read(premise, hypothesis), self.read(hypothesis, premise))
+
+    @staticmethod
+    def read(premise, hypothesis):
+        has, wants = (set(text.lower().replace(".", "").split()) for text in (premise, hypothesis))
+        if wants <= has:
+            return (0.9, 0.1, 0.0)
+        if wants - {"not"} <= has and "not" in wants:
+            return (0.0, 0.1, 0.9)
+        return (0.0, 1.0, 0.0)
+
+
+def statuses(answer, source=REPORT, **more):
+    return [s.status for s in ground(answer, [Source("report", source)], ReadingJudge(), **more).sentences]
+
+
+def test_each_sentence_has_its_status_and_the_passage_with_its_offsets():
+    answer = "The firm was founded in 1998. It has not offices in Oslo. The moon is far away. Is that so?"
+    report = ground(answer, {"report": REPORT}, ReadingJudge(), LetterEncoder())
+    assert [s.status for s in report.sentences] == [
+        Grounding.SUPPORTED,
+        Grounding.CONTRADICTED,
+        Grounding.NOT_FOUND,
+        Grounding.NO_CLAIM,
+    ]
+    first, second = report.sentences[:2]
+    assert answer[second.start : second.end] == "It has not offices in Oslo."
+    assert REPORT[first.passage_start : first.passage_end] == first.passage
+    assert "founded in 1998" in first.passage
+    assert first.source == "report"
+    assert report.share.value == pytest.approx(1 / 3)  # of the three claims
+    assert report.contradicted == (second,)
+
+
+def test_a_value_that_differs_is_a_contradiction_whatever_the_judge_says():
+    assert statuses("Revenue was $13 million in 2023.") == [Grounding.CONTRADICTED]
+    assert statuses("Revenue was $12 million in 2023.") == [Grounding.SUPPORTED]
+
+
+def test_a_number_that_no_passage_holds_is_not_supported():
+    class Agreeable(ReadingJudge):
+        @staticmethod
+        def read(premise, hypothesis):
+            return (0.95, 0.05, 0.0)
+
+    found = ground("Some 400 people work there now.", {"report": REPORT}, Agreeable()).sentences
+    assert [(s.status, s.rule) for s in found] == [(Grounding.NOT_FOUND, "slots:missing")]
+
+
+def test_a_sentence_spread_over_two_of_the_source_is_found_in_their_window():
+    assert statuses("The firm has offices founded in 1998.") == [Grounding.SUPPORTED]
+
+
+def test_long_sources_are_searched_and_what_is_left_unread_is_said():
+    long = " ".join(f"Filler number {i} says nothing." for i in range(3_000)) + " The key is under the mat."
+    assert ground("The key is under the mat.", {"a": "The key is under the mat. " + long}, ReadingJudge()).unread
+    short = " ".join(f"Filler {i} says nothing." for i in range(300)) + " The key is under the mat."
+    assert statuses("The key is under the mat.", short) == [Grounding.SUPPORTED]
+
+
+def test_no_source_and_no_claim_are_told_apart():
+    assert statuses("The key is under the mat.", "") == [Grounding.NOT_FOUND]
+    report = ground("Really?", {"report": REPORT}, ReadingJudge())
+    assert report.share.value is None
+    assert "no claim" in report.share.reason
+
+
+def test_runs_that_agree_on_what_no_source_says_get_a_warning_of_their_own():
+    layer = ReliabilityLayer(judge=ReadingJudge(), encoder=LetterEncoder())
+    verdict = layer.score(["The moon is far away."] * 3, sources={"report": REPORT})
+    assert verdict.reliability == 1.0
+    assert verdict.decision is Decision.FLAG
+    assert any(reason.startswith("consistent but ungrounded") for reason in verdict.reasons)
+    assert [r.rule for r in verdict.remediation_report.recommendations] == ["ungrounded"]
+    strict = ReliabilityLayer(judge=ReadingJudge(), encoder=LetterEncoder(), handling=Handling(ungrounded="refuse"))
+    assert strict.score(["The moon is far away."] * 3, sources={"report": REPORT}).answer is None
+    assert layer.score(["The firm was founded in 1998."] * 3, sources={"report": REPORT}).decision is Decision.SERVE
+
+
+def test_hostile_sources_do_not_break_it():
+    for source in ("\x00" * 50, "." * 10_000, "a" * 100_000, "\ud800 lone"):
+        ground("The firm was founded in 1998.", {"x": source}, TableJudge())
