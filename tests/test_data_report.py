@@ -8,7 +8,7 @@ import pytest
 
 from data_folder import data_folder
 from likewise import evaluate, read_rollouts
-from likewise.backends.onnx_nli import embedded_judge
+from likewise.backends.action_judge import embedded_judge
 from likewise.evaluation.judge_eval import evaluate_judge, read_labelled_pairs
 from likewise.evaluation.results import Evaluation
 from likewise.report.as_json import evaluation_as_json

@@ -19,22 +19,36 @@ if TYPE_CHECKING:
     from likewise.core.group import group_rollouts as group_rollouts
     from likewise.core.rollout import Rollout as Rollout
     from likewise.core.version import VERSION as __version__
+    from likewise.evaluation.compare import compare as compare
     from likewise.evaluation.evaluate import evaluate as evaluate
+    from likewise.evaluation.fit import fit_rsd as fit_rsd
     from likewise.formats.native import write_rollouts as write_rollouts
     from likewise.formats.registry import read_rollouts as read_rollouts
+    from likewise.learned.model import RSDModel as RSDModel
+    from likewise.learned.monitor import Monitor as Monitor
     from likewise.metrics.divergence import monte_carlo_rsd as monte_carlo_rsd
     from likewise.metrics.pass_k import pass_at_k as pass_at_k
     from likewise.metrics.pass_k import pass_hat_k as pass_hat_k
     from likewise.metrics.total_variance import total_variance as total_variance
+    from likewise.reliability.endpoint import Endpoint as Endpoint
+    from likewise.reliability.layer import ReliabilityLayer as ReliabilityLayer
+    from likewise.reliability.verdict import Verdict as Verdict
     from likewise.scoring.label import label_pairs as label_pairs
     from likewise.scoring.score import score_group as score_group
 
 _HOMES = {
+    "Endpoint": "likewise.reliability.endpoint",
     "Estimate": "likewise.core.estimate",
     "LengthPolicy": "likewise.core.group",
+    "ReliabilityLayer": "likewise.reliability.layer",
     "Rollout": "likewise.core.rollout",
+    "Monitor": "likewise.learned.monitor",
+    "RSDModel": "likewise.learned.model",
     "RolloutGroup": "likewise.core.group",
+    "Verdict": "likewise.reliability.verdict",
+    "compare": "likewise.evaluation.compare",
     "evaluate": "likewise.evaluation.evaluate",
+    "fit_rsd": "likewise.evaluation.fit",
     "group_rollouts": "likewise.core.group",
     "label_pairs": "likewise.scoring.label",
     "monte_carlo_rsd": "likewise.metrics.divergence",
@@ -47,12 +61,19 @@ _HOMES = {
 }
 
 __all__ = [
+    "Endpoint",
     "Estimate",
     "LengthPolicy",
+    "Monitor",
+    "RSDModel",
+    "ReliabilityLayer",
     "Rollout",
     "RolloutGroup",
+    "Verdict",
     "__version__",
+    "compare",
     "evaluate",
+    "fit_rsd",
     "group_rollouts",
     "label_pairs",
     "monte_carlo_rsd",

@@ -10,7 +10,21 @@ import pytest
 import likewise
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("torch", "onnxruntime", "fastapi", "transformers", "rich", "jinja2", "tokenizers", "scipy")
+HEAVY = (
+    "torch",
+    "onnxruntime",
+    "fastapi",
+    "transformers",
+    "rich",
+    "jinja2",
+    "tokenizers",
+    "scipy",
+    "openai",
+    "py3langid",
+    "fsspec",
+    "pyarrow",
+    "ray",
+)
 REPORT = "import sys; print(' '.join(name for name in {heavy!r} if name in sys.modules))"
 
 
@@ -36,10 +50,17 @@ def test_the_proof_can_fail():
 # Public names
 
 PUBLIC = {
+    "fit_rsd",
+    "compare",
+    "RSDModel",
+    "Monitor",
+    "Endpoint",
     "Estimate",
     "LengthPolicy",
+    "ReliabilityLayer",
     "Rollout",
     "RolloutGroup",
+    "Verdict",
     "__version__",
     "evaluate",
     "group_rollouts",

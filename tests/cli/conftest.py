@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 from typer.testing import CliRunner
 
+from likewise.backends.judges import embedded_judge
 from likewise.backends.onnx_encoder import embedded_encoder
-from likewise.backends.onnx_nli import embedded_judge
 from likewise.cli.main import app
 
 judge, encoder = cache(embedded_judge), cache(embedded_encoder)
@@ -17,6 +17,7 @@ def invoke(monkeypatch, tmp_path):
     """Invoke a command; the result has exit_code, stdout and stderr. Nothing of the user's is touched."""
     monkeypatch.setenv("LIKEWISE_LABEL_STORE", str(tmp_path / "store" / "labels.sqlite"))
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("likewise.backends.judges.embedded_judge", judge)
     monkeypatch.setattr("likewise.evaluation.evaluate.embedded_judge", judge)
     monkeypatch.setattr("likewise.evaluation.evaluate.embedded_encoder", encoder)
 

@@ -7,7 +7,7 @@ import pytest
 from likewise.cli.targets import write_target
 
 SAME = {"t": {"1": ["Hello."], "2": ["Hello."]}}
-COMMANDS = ("report", "inspect", "judge-eval")
+COMMANDS = ("report", "plan", "compare", "inspect", "formats", "convert", "tools", "label", "judge-eval")
 
 
 def refused(result, *words):

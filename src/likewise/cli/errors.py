@@ -11,7 +11,8 @@ from typing import ParamSpec
 
 import typer
 
-from likewise.core.errors import BackendError, LikewiseError, MissingExtraError
+from likewise.cli.interrupts import CODE, work
+from likewise.core.errors import BackendError, ConfigError, LikewiseError, MissingExtraError
 
 __all__ = ["ExitCode", "plain_errors", "say"]
 
@@ -25,13 +26,14 @@ class ExitCode(IntEnum):
     THRESHOLD = 1
     """A threshold failed: the runs were measured and are not good enough."""
     USAGE = 2
+    """The command line, or the settings file, says something that cannot be done."""
     INPUT = 3
     """A file cannot be read, or holds no rollouts."""
     BACKEND = 4
     """An optional part is missing, or a judge, an encoder or the label store does not work."""
     INTERNAL = 70
     """A fault of ours (EX_SOFTWARE)."""
-    INTERRUPTED = 130
+    INTERRUPTED = CODE
 
 
 def plain_errors(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -40,9 +42,10 @@ def plain_errors(command: Callable[Parameters, None]) -> Callable[Parameters, No
     @functools.wraps(command)
     def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
         try:
-            command(*args, **kwargs)
-            if sys.stdout is not None:
-                sys.stdout.flush()  # here, where a closed pipe is still ours to be quiet about
+            with work():
+                command(*args, **kwargs)
+                if sys.stdout is not None:
+                    sys.stdout.flush()  # here, where a closed pipe is still ours to be quiet about
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise
         except BrokenPipeError:  # the reader of our output has gone, which is its right
@@ -64,6 +67,9 @@ def _explain(problem: BaseException, resumes: bool) -> ExitCode:
     if isinstance(problem, (BackendError, MissingExtraError)):
         say(f"error: {problem}")
         return ExitCode.BACKEND
+    if isinstance(problem, ConfigError):  # as much the user's word as the command line
+        say(f"error: {problem}")
+        return ExitCode.USAGE
     if isinstance(problem, LikewiseError):
         say(f"error: {problem}")
         return ExitCode.INPUT

@@ -7,21 +7,31 @@ import json
 import typer
 
 from likewise.cli.errors import plain_errors
-from likewise.cli.options import AsJson, Debug, Format, Paths, Strict
+from likewise.cli.options import AsJson, Debug, Format, MapFile, Paths, Strict
 
 __all__ = ["inspect"]
 
 
 @plain_errors
 def inspect(
-    runs: Paths, format: Format = None, strict: Strict = False, as_json: AsJson = False, debug: Debug = False
+    runs: Paths,
+    format: Format = None,
+    map_file: MapFile = None,
+    strict: Strict = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Say what would be read: format, tasks, rollouts, turns, tool calls, and what is excluded and why."""
     del debug
-    from likewise.formats.registry import read_rollouts
-    from likewise.formats.summary import summarise
+    from likewise.cli.progress import progress_display
+    from likewise.formats.registry import stream_rollouts
+    from likewise.formats.summary import Tally
 
-    summary = summarise(read_rollouts(runs, format=format, strict=strict))
+    tally, progress = Tally(), progress_display(as_json)
+    stream = stream_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
+    for rollout in stream:
+        tally.add(rollout)
+    summary = tally.summary(stream)
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
         return

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
-from likewise.cli import inspect, judge_eval, report
-from likewise.cli.errors import ExitCode
+from likewise.cli import (
+    calibrate,
+    check,
+    compare,
+    convert,
+    fit,
+    formats,
+    inspect,
+    judge_eval,
+    label,
+    plan,
+    report,
+    score,
+    tools,
+)
+from likewise.cli import run as run_command
 
 __all__ = ["app", "run"]
 
@@ -24,7 +37,18 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("report", short_help="Measure how alike the runs of each task are.")(report.report)
+app.command("run", short_help="Ask an agent several times, serve only what holds.")(run_command.run)
+app.command("check", short_help="The same verdict for recorded answers.")(check.check)
+app.command("compare", short_help="Say whether a candidate is better than a base.")(compare.compare)
+app.command("plan", short_help="Say how many runs a claim needs.")(plan.plan)
+app.command("fit", short_help="Learn to see divergence ahead, turn by turn.")(fit.fit)
+app.command("score", short_help="Score every turn with a learned metric.")(score.score)
+app.command("calibrate", short_help="Say what may be claimed of a learned metric.")(calibrate.calibrate)
 app.command("inspect", short_help="Say what would be read, judging nothing.")(inspect.inspect)
+app.command("formats", short_help="List the log formats that are read.")(formats.formats)
+app.command("convert", short_help="Write runs of any format as JSON Lines of ours.")(convert.convert)
+app.command("tools", short_help="List the tools that runs call, and pin what they do.")(tools.tools)
+app.command("label", short_help="Label pairs of actions, as many as there are.")(label.label)
 app.command("judge-eval", short_help="Score the judge on labelled pairs.")(judge_eval.judge_eval)
 
 
@@ -46,13 +70,8 @@ def _main(
 
 
 def run() -> None:
-    """Entry point of the `likewise` command."""
+    """Run the command that the arguments name; `likewise.cli.start` comes before."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a task's name that the encoding lacks must not end the program
             stream.reconfigure(errors="replace")
-    try:
-        app()
-    except SystemExit as end:
-        if end.code == ExitCode.INTERRUPTED:  # a second Ctrl-C has nothing left to stop
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise
+    app()

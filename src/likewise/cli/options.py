@@ -10,8 +10,26 @@ import typer
 
 if TYPE_CHECKING:
     from likewise.backends.label_store import LabelStore
+    from likewise.backends.tool_rules import ToolRules
+    from likewise.core.config import Table
 
-__all__ = ["AsJson", "Debug", "Format", "NoStore", "Paths", "Quiet", "Store", "Strict", "open_store"]
+__all__ = [
+    "AsJson",
+    "ConfigFile",
+    "Debug",
+    "Format",
+    "MapFile",
+    "NoStore",
+    "Paths",
+    "Pool",
+    "Quiet",
+    "Store",
+    "Strict",
+    "ToolsFiles",
+    "load_config",
+    "load_rules",
+    "open_store",
+]
 
 
 def _at_least_one(context: typer.Context, paths: list[Path] | None) -> list[Path]:
@@ -22,8 +40,9 @@ def _at_least_one(context: typer.Context, paths: list[Path] | None) -> list[Path
     return paths or []
 
 
-def _known_format(name: str | None) -> str | None:
+def _known_format(context: typer.Context, name: str | None) -> str | None:
     """Refused as usage, before any file is opened: no file makes such a format right."""
+    _not_with(context, "format", "map_file")
     if name is not None:
         from likewise.formats.registry import available_formats
 
@@ -32,20 +51,26 @@ def _known_format(name: str | None) -> str | None:
     return name
 
 
-def _not_both(context: typer.Context) -> None:
-    """The environment may name a store that --no-store then turns off; two options contradict each other."""
-    sources = [context.get_parameter_source(name) for name in ("store", "no_store")]
+def _map_file(context: typer.Context, map_file: Path | None) -> Path | None:
+    _not_with(context, "format", "map_file")
+    return map_file
+
+
+def _not_with(context: typer.Context, *names: str) -> None:
+    """Two options that contradict each other; what the environment says gives way to what was typed."""
+    sources = [context.get_parameter_source(name) for name in names]
     if all(source is not None and source.name == "COMMANDLINE" for source in sources):
-        raise typer.BadParameter("--store and --no-store exclude each other")
+        options = (f"--{name.removesuffix('_file').replace('_', '-')}" for name in names)
+        raise typer.BadParameter(f"{' and '.join(options)} exclude each other")
 
 
 def _store(context: typer.Context, store: Path | None) -> Path | None:
-    _not_both(context)
+    _not_with(context, "store", "no_store")
     return store
 
 
 def _no_store(context: typer.Context, no_store: bool) -> bool:
-    _not_both(context)
+    _not_with(context, "store", "no_store")
     return no_store
 
 
@@ -68,7 +93,32 @@ Format: TypeAlias = Annotated[
         callback=_known_format,
     ),
 ]
+MapFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--map",
+        help="Read every file by this mapping (TOML), which says what field is what.",
+        metavar="FILE",
+        callback=_map_file,
+    ),
+]
+Pool: TypeAlias = Annotated[
+    bool,
+    typer.Option("--pool", help="Treat runs of different models, agents or prompts as repeats; refused otherwise."),
+]
 Strict: TypeAlias = Annotated[bool, typer.Option("--strict", help="Refuse what would otherwise be excluded.")]
+ConfigFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", help="Settings (TOML). Default: likewise.toml, where this folder has one.", metavar="FILE"
+    ),
+]
+ToolsFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--tools", help="Annotations of tools: an MCP server's answer to tools/list; may be repeated.", metavar="FILE"
+    ),
+]
 Store: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -93,3 +143,37 @@ def open_store(store: Path | None, no_store: bool) -> AbstractContextManager[Lab
     from likewise.backends.label_store import LabelStore, default_path
 
     return nullcontext() if no_store else LabelStore((store or default_path()).expanduser())
+
+
+def load_config(config: Path | None, *, may_be_missing: bool = False, quiet: bool = True) -> Table:
+    """The settings of the file named, else of this folder's likewise.toml, else none.
+
+    Args:
+        config: What --config names.
+        may_be_missing: A file that is named and not there is empty: the command is about to write it.
+        quiet: Do not say that this folder's file, which nobody named, is used.
+
+    Raises:
+        ConfigError: The file cannot be used.
+    """
+    from likewise.cli.errors import say
+    from likewise.core.config import Table, find_config, read_config
+
+    path = config or find_config()
+    if path is None or (may_be_missing and not path.exists()):
+        return Table()
+    table = read_config(path)
+    if config is None and not quiet:
+        say(f"settings of {path}")
+    return table
+
+
+def load_rules(config: Path | None, tools_files: list[Path] | None, *, quiet: bool) -> ToolRules:
+    """How tool calls are compared, by the options --config and --tools.
+
+    Raises:
+        ConfigError: A file cannot be used.
+    """
+    from likewise.backends.tool_rules import ToolRules
+
+    return ToolRules.from_config(load_config(config, quiet=quiet), tools_files or ())

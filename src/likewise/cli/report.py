@@ -9,11 +9,41 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
-from likewise.cli.options import Debug, Format, NoStore, Paths, Quiet, Store, Strict, open_store
+from likewise.cli.gate_options import FailOn, end_with_gates, load_gates
+from likewise.cli.judge_options import (
+    AnswerTokens,
+    InputPrice,
+    JudgeName,
+    JudgeUrl,
+    MaxCost,
+    OutputPrice,
+    Parallel,
+    SureFrom,
+    Swap,
+    Timeout,
+    UncertainBelow,
+    judge_from_options,
+)
+from likewise.cli.options import (
+    ConfigFile,
+    Debug,
+    Format,
+    MapFile,
+    NoStore,
+    Paths,
+    Pool,
+    Quiet,
+    Store,
+    Strict,
+    ToolsFiles,
+    load_rules,
+    open_store,
+)
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
 from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
+    from likewise.evaluation.gates import GateReport
     from likewise.evaluation.results import Evaluation
 
 __all__ = ["report"]
@@ -34,7 +64,15 @@ def report(
     html_path: Annotated[
         str | None, typer.Option("--html", help="Write one HTML file that opens offline.", metavar="FILE")
     ] = None,
+    markdown_path: Annotated[
+        str | None, typer.Option("--markdown", help="Write Markdown for a pull-request comment.", metavar="FILE")
+    ] = None,
+    junit_path: Annotated[
+        str | None, typer.Option("--junit", help="Write JUnit XML, a test case a task.", metavar="FILE")
+    ] = None,
+    fail_on: FailOn = None,
     format: Format = None,
+    map_file: MapFile = None,
     gamma: Annotated[
         float,
         typer.Option(help="Discount per turn.", metavar="NUMBER", min=0.0, max=0.9999, callback=_finite),
@@ -44,7 +82,21 @@ def report(
     ] = LengthPolicy.ABSORB,
     soft: Annotated[bool, typer.Option("--soft", help="Distances from probabilities instead of labels.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap over tasks.", metavar="NUMBER", min=0)] = 0,
+    judge: JudgeName = "embedded",
+    judge_url: JudgeUrl = None,
+    parallel: Parallel = 8,
+    timeout: Timeout = 60.0,
+    answer_tokens: AnswerTokens = 600,
+    swap: Swap = False,
+    max_cost: MaxCost = None,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    sure_from: SureFrom = 0.9,
+    uncertain_below: UncertainBelow = 0.6,
+    pool: Pool = False,
     strict: Strict = False,
+    config: ConfigFile = None,
+    tools_files: ToolsFiles = None,
     store: Store = None,
     no_store: NoStore = False,
     quiet: Quiet = False,
@@ -52,45 +104,88 @@ def report(
 ) -> None:
     """Measure how alike the runs of each task are, where they part, and what that costs.
 
-    Exit codes: 0 fine, 2 usage, 3 input unreadable or no run to score, 4 a judge or the label store does not work,
-    130 interrupted.
+    Exit codes: 0 fine, 1 a gate (--fail-on, or [gates] of the settings) was not passed, 2 usage, 3 input unreadable or
+    no run to score, 4 a judge or the label store does not work, 130 interrupted.
     Judgements are kept in the label store: the same command goes on where it was stopped.
     """
     del debug
-    check_targets({"--json": json_path, "--html": html_path}, runs)
+    targets = {"--json": json_path, "--html": html_path, "--markdown": markdown_path, "--junit": junit_path}
+    check_targets(targets, runs)
     from likewise.cli.progress import progress_display
     from likewise.evaluation.evaluate import evaluate
+    from likewise.evaluation.gates import check_gates
     from likewise.formats.registry import read_rollouts
     from likewise.scoring.score import ScoringOptions
 
+    rules = load_rules(config, tools_files, quiet=quiet)
+    settings = load_gates(config, fail_on)
+    chosen = judge_from_options(
+        judge,
+        url=judge_url,
+        parallel=parallel,
+        timeout=timeout,
+        answer_tokens=answer_tokens,
+        swap=swap,
+        max_cost=max_cost,
+        input_price=input_price,
+        output_price=output_price,
+        sure_from=sure_from,
+        quiet=quiet,
+    )
     progress = progress_display(quiet)
-    rollouts = read_rollouts(runs, format=format, strict=strict, progress=progress)
+    rollouts = read_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
     options = ScoringOptions(gamma=gamma, length_policy=length_policy, soft=soft)
     with open_store(store, no_store) as label_store:
-        evaluation = evaluate(rollouts, store=label_store, options=options, seed=seed, progress=progress)
-    written = _write(evaluation, json_path, html_path)
-    if not quiet and STANDARD_OUTPUT not in (json_path, html_path):
+        evaluation = evaluate(
+            rollouts,
+            judge=chosen,
+            rules=rules,
+            store=label_store,
+            options=options,
+            seed=seed,
+            progress=progress,
+            pool=pool,
+            uncertain_below=uncertain_below,
+        )
+    gates = check_gates(evaluation, settings)
+    written = _write(evaluation, gates, targets)
+    if not quiet and STANDARD_OUTPUT not in targets.values():
         from rich.console import Console
 
+        from likewise.report.states import render_states
         from likewise.report.terminal import render_terminal
 
         render_terminal(evaluation, Console())
+        render_states(gates, Console())
     if not quiet and written:
         say(f"wrote {' and '.join(written)}")
     if evaluation.summary.valid == 0:  # a report of nothing must not pass in CI
         say("error: no run could be scored; `likewise inspect` says why")
         raise typer.Exit(ExitCode.INPUT)
+    end_with_gates(gates)
 
 
-def _write(evaluation: Evaluation, json_path: str | None, html_path: str | None) -> list[str]:
+def _write(evaluation: Evaluation, gates: GateReport, targets: dict[str, str | None]) -> list[str]:
     """Write what was asked for and return the files; nothing is written before everything is rendered."""
-    texts: dict[str, str] = {}
-    if json_path is not None:
+    texts = {target: _face(option, evaluation, gates) for option, target in targets.items() if target is not None}
+    return [target for target, text in texts.items() if write_target(target, text)]
+
+
+def _face(option: str, evaluation: Evaluation, gates: GateReport) -> str:
+    """The report as the option names it; each module is loaded only where it is wanted."""
+    if option == "--json":
         from likewise.report.as_json import evaluation_as_json
 
-        texts[json_path] = json.dumps(evaluation_as_json(evaluation), indent=2, allow_nan=False) + "\n"
-    if html_path is not None:
+        whole = {**evaluation_as_json(evaluation), "gates": gates.as_json()}
+        return json.dumps(whole, indent=2, allow_nan=False) + "\n"
+    if option == "--html":
         from likewise.report.html import render_html
 
-        texts[html_path] = render_html(evaluation)
-    return [target for target, text in texts.items() if write_target(target, text)]
+        return render_html(evaluation)
+    if option == "--markdown":
+        from likewise.report.markdown import report_markdown
+
+        return report_markdown(evaluation, gates)
+    from likewise.report.junit import report_junit
+
+    return report_junit(evaluation, gates)

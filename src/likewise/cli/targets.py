@@ -9,17 +9,20 @@ from pathlib import Path
 
 import typer
 
+from likewise.cli.interrupts import heed
+
 __all__ = ["check_targets", "write_target"]
 
 STANDARD_OUTPUT = "-"
 
 
-def check_targets(targets: dict[str, str | None], runs: Sequence[Path]) -> None:
+def check_targets(targets: dict[str, str | None], runs: Sequence[Path], *, overwrite: bool = False) -> None:
     """Refuse targets that cannot be written, or that would destroy what is to be read.
 
     Args:
         targets: Option -> file it names, or None.
         runs: Files and folders to be read.
+        overwrite: A target may hold runs, as long as they are none of those to be read.
 
     Raises:
         typer.BadParameter: A target cannot be written; it says why.
@@ -28,7 +31,7 @@ def check_targets(targets: dict[str, str | None], runs: Sequence[Path]) -> None:
     if len({_place(target) for target in given.values()}) < len(given):
         raise typer.BadParameter("each needs a file of its own", param_hint=" and ".join(given))
     for option, target in given.items():
-        problem = None if target == STANDARD_OUTPUT else _problem(Path(target), runs)
+        problem = None if target == STANDARD_OUTPUT else _problem(Path(target), runs, overwrite)
         if problem:
             raise typer.BadParameter(problem, param_hint=option)
 
@@ -37,7 +40,7 @@ def _place(target: str) -> str:
     return target if target == STANDARD_OUTPUT else os.path.realpath(target)
 
 
-def _problem(target: Path, runs: Sequence[Path]) -> str | None:
+def _problem(target: Path, runs: Sequence[Path], overwrite: bool) -> str | None:
     folder = target.absolute().parent
     try:
         if target.is_dir():
@@ -50,9 +53,16 @@ def _problem(target: Path, runs: Sequence[Path]) -> str | None:
         return f"{target} cannot be a file's name: {error}"
     if not target.is_file():  # a device or a pipe
         return None
-    if any(run.exists() and run.samefile(target) for run in runs) or _holds_runs(target):
+    read = any(run.exists() and (run.samefile(target) or _inside(target, run)) for run in runs)
+    if read and overwrite:
+        return f"{target} is among what is to be read and would be overwritten; name another file"
+    if any(run.exists() and run.samefile(target) for run in runs) or (not overwrite and _holds_runs(target)):
         return f"{target} holds recorded runs and would be overwritten; the option names the file to write"
     return None
+
+
+def _inside(target: Path, folder: Path) -> bool:
+    return folder.is_dir() and target.resolve().is_relative_to(folder.resolve())
 
 
 def _holds_runs(target: Path) -> bool:
@@ -82,10 +92,12 @@ def write_target(target: str, text: str) -> bool:
     """Write to a file atomically, or to standard output; tell whether it was a file.
 
     Raises:
+        KeyboardInterrupt: An interrupt came before; nothing is written.
         OSError: It cannot be written; named by the target, not by the temporary file beside it.
     """
     from likewise.report.write import write_atomically
 
+    heed()
     if target == STANDARD_OUTPUT:
         _print(text)
         return False

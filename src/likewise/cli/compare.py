@@ -1,0 +1,272 @@
+"""`likewise compare`: is the candidate more consistent than the base, or was it luck?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from likewise.cli.errors import ExitCode, plain_errors, say
+from likewise.cli.judge_options import (
+    AnswerTokens,
+    InputPrice,
+    JudgeName,
+    JudgeUrl,
+    MaxCost,
+    OutputPrice,
+    Parallel,
+    SureFrom,
+    Swap,
+    Timeout,
+    finite,
+    judge_from_options,
+)
+from likewise.cli.options import (
+    ConfigFile,
+    Debug,
+    Format,
+    MapFile,
+    NoStore,
+    Pool,
+    Quiet,
+    Store,
+    Strict,
+    ToolsFiles,
+    load_rules,
+    open_store,
+)
+from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
+from likewise.core.group import LengthPolicy
+
+if TYPE_CHECKING:
+    from likewise.evaluation.change import Comparison
+    from likewise.evaluation.results import Evaluation
+    from likewise.evaluation.sides import Side
+    from likewise.evaluation.versions import Measuring
+    from likewise.formats.rollout_set import RolloutSet
+    from likewise.metrics.testing import TwoVersions
+
+__all__ = ["compare"]
+
+SHOWN = 20
+"""Failures that are named on standard error; the rest is counted."""
+
+
+def _side(path: Path) -> Path:
+    if str(path) == "-" and not path.exists():
+        raise typer.BadParameter("standard input is not read; name a file or a folder")
+    return path
+
+
+def _figures(names: list[str] | None) -> list[str]:
+    from likewise.evaluation.sides import FIGURES
+
+    for name in names or ():
+        if name not in FIGURES:
+            raise typer.BadParameter(f"no figure {name!r}; there are {', '.join(FIGURES)}")
+    return names or ["rsd"]
+
+
+def _fail_on(names: list[str] | None) -> list[str]:
+    from likewise.report.compare_junit import FAIL_ON
+
+    for name in names or ():
+        if name not in FAIL_ON:
+            known = "; ".join(f"{key}: {meaning}" for key, meaning in FAIL_ON.items())
+            raise typer.BadParameter(f"nothing to fail on is called {name!r} ({known})")
+    return names or []
+
+
+@plain_errors
+def compare(
+    base: Annotated[
+        Path, typer.Argument(help="Runs (file or folder) or JSON report of the base.", metavar="BASE", callback=_side)
+    ],
+    candidate: Annotated[Path, typer.Argument(help="The same of the candidate.", metavar="CANDIDATE", callback=_side)],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            help="Figure that decides the verdict; may be repeated. Default: rsd.",
+            metavar="FIGURE",
+            callback=_figures,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            help="End with exit code 1 on: worse, undecided, not-better, task-worse; may be repeated.",
+            metavar="WHAT",
+            callback=_fail_on,
+        ),
+    ] = None,
+    json_path: Annotated[
+        str | None, typer.Option("--json", help="Write JSON to this file; - for standard output.", metavar="FILE")
+    ] = None,
+    markdown_path: Annotated[
+        str | None, typer.Option("--markdown", help="Write Markdown for a pull-request comment.", metavar="FILE")
+    ] = None,
+    junit_path: Annotated[str | None, typer.Option("--junit", help="Write JUnit XML.", metavar="FILE")] = None,
+    html_path: Annotated[
+        str | None, typer.Option("--html", help="Write one HTML file that opens offline.", metavar="FILE")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="k of pass^k.", metavar="NUMBER", min=1)] = None,
+    power: Annotated[
+        float,
+        typer.Option(
+            help="Power for further runs and detectable differences.",
+            metavar="NUMBER",
+            min=0.01,
+            max=0.999,
+            callback=finite,
+        ),
+    ] = 0.8,
+    format: Format = None,
+    map_file: MapFile = None,
+    gamma: Annotated[
+        float, typer.Option(help="Discount per turn.", metavar="NUMBER", min=0.0, max=0.9999, callback=finite)
+    ] = 0.8,
+    length_policy: Annotated[
+        LengthPolicy, typer.Option(help="Turns after a run's own end: its absence counts, or they do not.")
+    ] = LengthPolicy.ABSORB,
+    soft: Annotated[bool, typer.Option("--soft", help="Distances from probabilities instead of labels.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of resampling.", metavar="NUMBER", min=0)] = 0,
+    judge: JudgeName = "embedded",
+    judge_url: JudgeUrl = None,
+    parallel: Parallel = 8,
+    timeout: Timeout = 60.0,
+    answer_tokens: AnswerTokens = 600,
+    swap: Swap = False,
+    max_cost: MaxCost = None,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    sure_from: SureFrom = 0.9,
+    pool: Pool = False,
+    strict: Strict = False,
+    config: ConfigFile = None,
+    tools_files: ToolsFiles = None,
+    store: Store = None,
+    no_store: NoStore = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compare two versions of an agent on the tasks that both ran: better, worse, or undecided.
+
+    A side is recorded runs, or a report written by `likewise report --json` (then measured with the same judge, rules,
+    gamma and length policy, or refused). Where both are runs, they are also compared with each other, task by task.
+
+    Exit codes: 0 fine, 1 what --fail-on names has come about, 2 usage, 3 input unreadable or not comparable, 4 a judge
+    or the label store does not work, 130 interrupted.
+    """
+    del debug
+    targets = {"--json": json_path, "--markdown": markdown_path, "--junit": junit_path, "--html": html_path}
+    check_targets(targets, [base, candidate])
+    from likewise.cli.progress import progress_display
+    from likewise.evaluation.compare import compare as compared
+    from likewise.evaluation.sides import is_report, read_side
+    from likewise.evaluation.versions import Measuring
+    from likewise.formats.registry import read_rollouts
+    from likewise.scoring.score import ScoringOptions
+
+    rules = load_rules(config, tools_files, quiet=quiet)
+    progress = progress_display(quiet)
+    reports = [is_report(path) for path in (base, candidate)]
+    chosen = None
+    if not all(reports):
+        chosen = judge_from_options(
+            judge,
+            url=judge_url,
+            parallel=parallel,
+            timeout=timeout,
+            answer_tokens=answer_tokens,
+            swap=swap,
+            max_cost=max_cost,
+            input_price=input_price,
+            output_price=output_price,
+            sure_from=sure_from,
+            quiet=quiet,
+        )
+    sides = [
+        read_side(path)
+        if report
+        else read_rollouts([path], format=format, mapping=map_file, strict=strict, progress=progress)
+        for path, report in zip((base, candidate), reports, strict=True)
+    ]
+    options = ScoringOptions(gamma=gamma, length_policy=length_policy, soft=soft)
+    with open_store(store, no_store or all(reports)) as label_store:
+        how = Measuring(
+            judge=chosen, rules=rules, store=label_store, options=options, seed=seed, progress=progress, pool=pool
+        )
+        first, second, between, warnings = _measured(how, (str(base), str(candidate)), sides)
+    comparison = compared(
+        first, second, deciding=metric or ("rsd",), k=k, between=between, power=power, seed=seed, warnings=warnings
+    )
+    written = _write(comparison, fail_on or [], targets)
+    if not quiet and STANDARD_OUTPUT not in targets.values():
+        from rich.console import Console
+
+        from likewise.report.compare_terminal import render_comparison
+
+        render_comparison(comparison, Console())
+    if not quiet and written:
+        say(f"wrote {' and '.join(written)}")
+    _end(comparison, fail_on or [])
+
+
+def _measured(
+    how: Measuring, names: tuple[str, str], sides: Sequence[Side | RolloutSet]
+) -> tuple[Side, Side, dict[str, TwoVersions] | None, list[str]]:
+    """Both sides, the comparison of their runs where both were read as runs, and their warnings."""
+    from likewise.evaluation.sides import Side, side_of
+
+    warnings: list[str] = []
+
+    def known(word: str, name: str, evaluation: Evaluation) -> Side:
+        if evaluation.summary.valid == 0:
+            say(f"error: no run of {name} could be scored; `likewise inspect` says why")
+            raise typer.Exit(ExitCode.INPUT)
+        warnings.extend(f"{word}: {warning}" for warning in evaluation.warnings)
+        return side_of(evaluation, name)
+
+    one, other = sides
+    if not isinstance(one, Side) and not isinstance(other, Side):
+        first, second, between = how.both(one, other)
+        return known("base", names[0], first), known("candidate", names[1], second), between, warnings
+    base, candidate = (
+        side if isinstance(side, Side) else known(word, name, how.one(side))
+        for word, name, side in zip(("base", "candidate"), names, sides, strict=True)
+    )
+    return base, candidate, None, warnings
+
+
+def _write(comparison: Comparison, fail_on: list[str], targets: dict[str, str | None]) -> list[str]:
+    """Write what was asked for and return the files; nothing is written before everything is rendered."""
+    from likewise.report.compare_html import comparison_html
+    from likewise.report.compare_json import comparison_as_json
+    from likewise.report.compare_junit import comparison_junit
+    from likewise.report.compare_markdown import comparison_markdown
+
+    faces: dict[str, Callable[[], str]] = {
+        "--json": lambda: json.dumps(comparison_as_json(comparison), indent=2, allow_nan=False) + "\n",
+        "--markdown": lambda: comparison_markdown(comparison),
+        "--junit": lambda: comparison_junit(comparison, fail_on),
+        "--html": lambda: comparison_html(comparison),
+    }
+    texts = {target: faces[option]() for option, target in targets.items() if target is not None}
+    return [target for target, text in texts.items() if write_target(target, text)]
+
+
+def _end(comparison: Comparison, fail_on: list[str]) -> None:
+    from likewise.report.compare_junit import comparison_failures
+
+    failures = comparison_failures(comparison, fail_on)
+    for failure in failures[:SHOWN]:
+        say(f"failed: {failure}")
+    if len(failures) > SHOWN:
+        say(f"failed: {len(failures) - SHOWN} more")
+    if failures:
+        raise typer.Exit(ExitCode.THRESHOLD)

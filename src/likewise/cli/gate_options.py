@@ -1,0 +1,68 @@
+"""Gates on the command line: what `--fail-on` and the `[gates]` of likewise.toml ask for, and how a command ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from likewise.cli.errors import ExitCode, say
+from likewise.cli.options import load_config
+
+if TYPE_CHECKING:
+    from likewise.evaluation.gate_rules import GateSettings
+    from likewise.evaluation.gates import GateReport
+
+__all__ = ["FailOn", "end_with_gates", "load_gates"]
+
+SHOWN = 20
+"""Failures that are named on standard error; the rest is counted."""
+
+
+def _gates(texts: list[str] | None) -> list[str]:
+    """Refused as usage, before any file is read."""
+    from likewise.evaluation.gate_rules import parse_gate
+
+    for text in texts or ():
+        try:
+            parse_gate(text)
+        except ValueError as problem:
+            raise typer.BadParameter(str(problem)) from None
+    return texts or []
+
+
+FailOn: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        help="End with exit code 1 where a task has this, as in 'rsd > 1.5', 'pass^4 < 0.8', 'mean rsd > 1', flaky; "
+        "may be repeated. Adds to [gates] of the settings.",
+        metavar="EXPR",
+        callback=_gates,
+    ),
+]
+
+
+def load_gates(config: Path | None, fail_on: list[str] | None) -> GateSettings:
+    """The gates of the settings and of `--fail-on` together.
+
+    Raises:
+        ConfigError: The settings cannot be used.
+    """
+    from likewise.evaluation.gate_rules import gate_settings
+
+    return gate_settings(load_config(config).table("gates")).with_gates(fail_on or ())
+
+
+def end_with_gates(gates: GateReport) -> None:
+    """Name what did not pass, and end with exit code 1 if anything did not."""
+    for failure in gates.failures[:SHOWN]:
+        say(f"failed: {failure.sentence()}")
+    if len(gates.failures) > SHOWN:
+        say(f"failed: {len(gates.failures) - SHOWN} more; --json, --junit and --markdown list them")
+    if gates.unknown:
+        more = f" and {len(gates.unknown) - 5} more" if len(gates.unknown) > 5 else ""
+        say(f"warning: gates for tasks that these runs do not have: {', '.join(gates.unknown[:5])}{more}")
+    if gates.failures:
+        raise typer.Exit(ExitCode.THRESHOLD)
