@@ -174,7 +174,7 @@ def test_the_sharp_dominant_class_holds_where_all_that_differ_are_neutral(weight
     u = 0.5 * (1 - np.sum(shares**2))
     for bound in (dominant_class(u), dominant_class_sharp(u)):
         if bound.defined:
-            assert shares.max() >= bound.value - 1e-9
+            assert shares.max() >= bound.value - 1e-7  # the root at U = 1/4 takes half of the digits
 
 
 @pytest.mark.parametrize("m", [0.55, 0.7, 0.9, 0.99])
