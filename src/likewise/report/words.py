@@ -199,8 +199,8 @@ def success_lines(evaluation: Evaluation) -> list[str]:
     known = [outcome for task in evaluation.tasks for outcome in _outcomes(task)]
     failed = summary.rollouts - summary.valid
     return [
-        f"{_share(everything)}, mean over tasks, where the {counted(failed, 'run')} that failed in the harness count as "
-        f"failures ({sum(known)} of {len(known) + failed} runs succeeded)",
+        f"{_share(everything)}, mean over tasks, where the {counted(failed, 'run')} that failed in the harness count "
+        f"as failures ({sum(known)} of {len(known) + failed} runs succeeded)",
         f"{_share(summary.success_rate)}, mean over tasks, without them ({sum(known)} of {len(known)})",
     ]
 
