@@ -122,7 +122,7 @@ def label_input(
     found = LabelInput()
     runs: list[str] = []
     for path in paths:
-        file = _pair_file(path, strict) if format is mapping is None else None
+        file = _pair_file(path, strict) if format is None and mapping is None else None
         if file is None:
             runs.append(path)
         else:
