@@ -150,8 +150,10 @@ def _trusted() -> ssl.SSLContext:
     """The certificates that the client trusts by default, read once: reading them takes longer than a local answer."""
     if os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"):
         return ssl.create_default_context()
-    import certifi
-
+    try:
+        import certifi
+    except ImportError:  # clients that trust the system's certificates bring none
+        return ssl.create_default_context()
     return ssl.create_default_context(cafile=certifi.where())
 
 
