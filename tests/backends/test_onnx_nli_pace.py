@@ -67,13 +67,11 @@ def test_each_text_is_tokenised_once_over_all_chunks(monkeypatch):
 
 @pytest.mark.model
 def test_answers_come_before_the_chunk_is_done():
-    judge = embedded_judge(1)
-    answers = judge.judge(PAIRS)
+    network = embedded_nli(1)
+    answers = network.judge(PAIRS)
     assert next(answers) is not None
     answers.close()
-    assert list(judge.judge(PAIRS)) == list(
-        embedded_judge().judge(PAIRS)
-    )  # stopped in the middle, it can be used again
+    assert list(network.judge(PAIRS)) == list(embedded_nli().judge(PAIRS))  # stopped in the middle, it goes on
 
 
 @pytest.mark.model
