@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,10 @@ from jaxtyping import install_import_hook
 
 # Array shapes and types of the metrics are checked at every call, in tests only.
 install_import_hook("likewise.metrics", "beartype.beartype")
+
+# A shell has its background jobs ignore Ctrl-C, and their children with them: the tests of it would test nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COMMAND = str(Path(sys.executable).with_name("likewise"))
 

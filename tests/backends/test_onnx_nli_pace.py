@@ -77,9 +77,8 @@ def test_answers_come_before_the_chunk_is_done():
 @pytest.mark.model
 def test_a_stream_one_pair_at_a_time_and_all_at_once_give_the_same_labels():
     pairs = [SourcePair(Action(a), Action(b)) for a, b in PAIRS]
-    streams = [list(label_stream(pairs, Labeller(StoredJudge(embedded_judge())), chunk=chunk)) for chunk in (1, 4, 99)]
-    assert streams[0] == streams[1] == streams[2]
-    judged = [
-        Labeller(StoredJudge(embedded_judge())).settle([(p.first, p.second)]).of(p.first, p.second) for p in pairs
-    ]
-    assert [settled.outcome for settled in streams[0]] == judged
+    first, second = embedded_judge(1), embedded_judge()
+    together = [settled.outcome for settled in label_stream(pairs, Labeller(StoredJudge(second)))]
+    few = [settled.outcome for settled in label_stream(pairs, Labeller(StoredJudge(first)), chunk=4)]
+    alone = [Labeller(StoredJudge(first)).settle([(p.first, p.second)]).of(p.first, p.second) for p in pairs]
+    assert together == few == alone
