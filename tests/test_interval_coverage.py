@@ -42,10 +42,11 @@ def test_one_task_is_covered_and_never_given_no_width(study):
         assert row["zero_width"] == 0
 
 
-def test_the_jackknife_t_interval_fails_where_runs_agree_as_was_found_before(study):
-    rows = study.single_task(300, np.random.default_rng(3))
-    old = {row["agreement"]: row["coverage_of_jackknife_t"] for row in rows if row["runs"] == 3}
-    assert old[0.98] < 0.5  # so the study can tell a bad interval from a good one
+def test_the_jackknife_t_interval_fails_where_runs_agree_as_was_found_before(study, monkeypatch):
+    monkeypatch.setattr(study, "RUNS", (3,))
+    rows = study.single_task(200, np.random.default_rng(3))
+    old = [row["coverage_of_jackknife_t"] for row in rows if row["agreement"] == 0.98]
+    assert max(old) < 0.65  # so the study can tell a bad interval from a good one
 
 
 def test_the_mean_over_thirty_tasks_is_covered_about_as_often_as_said(study, monkeypatch):

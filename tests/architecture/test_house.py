@@ -52,6 +52,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "report/compare_terminal.py": "a face of a comparison; report/test_compare_faces.py",
     "report/compare_words.py": "helpers of the comparison; report/test_compare_faces.py",
     "report/markdown_text.py": "helpers of the Markdown; report/test_markdown.py",
+    "report/plan_json.py": "a face of a plan; evaluation/test_plan.py",
     "report/states.py": "a line under the report; cli/test_gate_options.py",
     "report/side_by_side.py": "a part of the page; report/test_html.py",
     "report/text.py": "helpers of the reports; report/test_terminal.py",

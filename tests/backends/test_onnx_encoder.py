@@ -43,5 +43,15 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
         OnnxEncoder(tmp_path)
 
 
+@pytest.mark.parametrize("broken", ["tokenizer.json", "encoder.onnx"])
+def test_a_broken_file_is_named_when_a_text_comes(tmp_path, broken):
+    shipped = embedded_encoder()._folder
+    for name in ("tokenizer.json", "encoder.onnx"):
+        (tmp_path / name).write_bytes(b"{}" if name == broken else (shipped / name).read_bytes())
+    encoder = OnnxEncoder(tmp_path)
+    with pytest.raises(BackendError, match=broken.replace(".", r"\.")):
+        encoder.encode(["text"])
+
+
 def test_the_id_names_the_model(encoder):
     assert encoder.encoder_id.startswith("all-MiniLM-L6-v2-")

@@ -117,6 +117,17 @@ def test_a_digest_names_the_content_of_files_in_order(tmp_path):
     assert file_digest(copy) == file_digest(a)
 
 
+def test_a_file_that_changes_gets_another_digest_in_the_same_process(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"1")
+    before = file_digest(path)
+    path.write_bytes(b"22")
+    longer = file_digest(path)
+    path.write_bytes(b"33")
+    os.utime(path, ns=(1, 1))
+    assert len({before, longer, file_digest(path)}) == 3
+
+
 @pytest.mark.parametrize("content", [None, b"", b"no graph"])
 def test_a_missing_or_broken_graph_is_named(tmp_path, content):
     path = tmp_path / "read.onnx"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from functools import partial
@@ -139,13 +141,13 @@ def test_a_worker_that_dies_costs_no_pair(cluster, tmp_path):
 def test_the_store_is_written_while_the_cluster_works(cluster, tmp_path):
     log, sizes = tmp_path / "log", []
     with LabelStore(tmp_path / "s.sqlite") as store:
-        judge = RayJudge(partial(SlowJudge, str(log)), 2)
+        far = RayJudge(partial(SlowJudge, str(log)), 2)
 
         class Watching:
-            judge_id = judge.judge_id
+            judge_id = far.judge_id
 
             def judge(self, pairs, progress=None):
-                for answer in judge.judge(pairs, progress):
+                for answer in far.judge(pairs, progress):
                     sizes.append(len(store))
                     yield answer
 
@@ -181,10 +183,12 @@ def test_the_embedded_judge_says_the_same_bit_for_bit_on_ray_locally_and_one_at_
 @pytest.mark.ray
 @ray_itself
 @pytest.mark.timeout(900)
-def test_a_cluster_that_ray_start_made_is_found_and_left_running(cluster, tmp_path):
-    """In processes of their own: this one is in the other cluster."""
+def test_a_cluster_that_ray_start_made_is_found_and_left_running():
+    """In processes of their own: this one may be in another cluster."""
+    folder = tempfile.mkdtemp(prefix="lw-")  # short: it becomes a part of the names of sockets
     ray = str(Path(sys.executable).with_name("ray"))
     environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY")} | {"PYTHONPATH": TESTS}
+    environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-token-of-more-than-thirty-two-characters"}
     port = 20_000 + os.getpid() % 10_000
     start = [
         ray,
@@ -196,7 +200,7 @@ def test_a_cluster_that_ray_start_made_is_found_and_left_running(cluster, tmp_pa
         "--disable-usage-stats",
     ]
     head = subprocess.run(
-        [*start, f"--temp-dir={tmp_path}/r"], env=environment, capture_output=True, text=True, timeout=300, check=False
+        [*start, f"--temp-dir={folder}"], env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     assert head.returncode == 0, head.stderr
     work = (
@@ -216,14 +220,21 @@ def test_a_cluster_that_ray_start_made_is_found_and_left_running(cluster, tmp_pa
             assert done.returncode == 0, done.stderr
             assert done.stdout.split() == ["True", str(port)]
             assert done.stderr == ""
+        stranger = {key: value for key, value in address.items() if "AUTH" not in key}
+        done = subprocess.run(
+            [sys.executable, "-c", work], env=stranger, capture_output=True, text=True, timeout=400, check=False
+        )
+        assert f"BackendError: the Ray cluster at 127.0.0.1:{port} cannot be joined" in done.stderr
+        assert "set RAY_AUTH_MODE=token" in done.stderr
     finally:
-        _stop(tmp_path / "r")
+        _stop(folder)
+        shutil.rmtree(folder, ignore_errors=True)
     began = time.monotonic()
     gone = subprocess.run(
         [sys.executable, "-c", work], env=address, capture_output=True, text=True, timeout=400, check=False
     )
-    assert "BackendError: no Ray cluster at RAY_ADDRESS" in gone.stderr
-    assert time.monotonic() - began < 300
+    assert f"BackendError: no Ray cluster answers at 127.0.0.1:{port}, which RAY_ADDRESS names" in gone.stderr
+    assert time.monotonic() - began < 60
 
 
 def _stop(folder):
@@ -231,5 +242,5 @@ def _stop(folder):
     listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
     for line in listed.splitlines():
         number, _, arguments = line.strip().partition(" ")
-        if str(folder) in arguments and int(number) != os.getpid():
+        if folder in arguments and int(number) != os.getpid():
             os.kill(int(number), signal.SIGKILL)

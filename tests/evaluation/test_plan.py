@@ -17,6 +17,7 @@ from likewise.evaluation.plan import (
     plan_stable,
     top_up,
 )
+from likewise.report.plan_json import plan_as_json
 from scoring.runs import INVALID, group, run
 from sides_factory import figures, side
 
@@ -99,10 +100,10 @@ def test_a_plan_is_plain_data():
         plan_claim(0.1, None),
         top_up([]),
     )
-    data = json.loads(json.dumps(plan.as_json(), allow_nan=False))
+    data = json.loads(json.dumps(plan_as_json(plan), allow_nan=False))
     assert data["schema"] == "likewise.plan/1"
     assert data["claim"]["trials"] == 29
-    assert Plan(0.95).as_json()["detect"] is None
+    assert plan_as_json(Plan(0.95))["detect"] is None
 
 
 @pytest.mark.parametrize(

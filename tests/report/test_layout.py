@@ -106,6 +106,12 @@ def test_visible_text_holds_no_escape(raw, shown):
     assert visible(raw) == shown
 
 
+def test_no_character_slips_past_the_first_look(monkeypatch):
+    shown = [visible(f"a{chr(code)}b") for code in range(0x10000)]
+    monkeypatch.setattr("likewise.report.text._ODD", re.compile(""))  # look at every text in full
+    assert [visible(f"a{chr(code)}b") for code in range(0x10000)] == shown
+
+
 def test_texts_are_shortened_where_asked():
     assert one_line("a\n b", 10) == "a b"
     assert one_line("abcdef", 4) == "abc…"

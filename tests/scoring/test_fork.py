@@ -7,7 +7,7 @@ from likewise.core.labels import Relation
 from likewise.core.rollout import Action
 from likewise.scoring.label import Labeller
 from likewise.scoring.results import ForkCause, ForkKind
-from likewise.scoring.score import ScoringOptions, fork_pairs, needed_pairs, score_group
+from likewise.scoring.score import ScoringOptions, fork_pairs, label_group, needed_pairs, score_group
 from likewise.scoring.stored_judge import StoredJudge
 from scoring.runs import CUT, call, calls, group, returned, run, said, speaking
 
@@ -19,7 +19,7 @@ def fork_of(runs, judge=None, gamma=0.5):
     judge = judge or TableJudge()
     labeller = Labeller(StoredJudge(judge))
     labels = labeller.settle(needed_pairs(runs))
-    labels = labeller.settle(fork_pairs(runs, labels))
+    labels = labeller.settle(fork_pairs(runs, label_group(runs, labels)))
     return score_group(runs, labels, options=ScoringOptions(gamma)).first_fork
 
 

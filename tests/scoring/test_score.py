@@ -12,7 +12,7 @@ from likewise.core.group import LengthPolicy
 from likewise.core.labels import Relation
 from likewise.core.rollout import Action
 from likewise.scoring.label import Labeller
-from likewise.scoring.score import ScoringOptions, fork_pairs, needed_pairs, score_group
+from likewise.scoring.score import ScoringOptions, fork_pairs, label_group, needed_pairs, score_group
 from likewise.scoring.stored_judge import StoredJudge
 from scoring.runs import CUT, FINISHED, INVALID, call, calls, group, returned, run, said, speaking
 
@@ -25,7 +25,7 @@ LOOK = calls(call("get_order", id=1))
 def scored(runs, judge=None, options=HALF, encoder=None):
     labeller = Labeller(StoredJudge(judge or TableJudge()))
     labels = labeller.settle(needed_pairs(runs))
-    labels = labeller.settle(fork_pairs(runs, labels))
+    labels = labeller.settle(fork_pairs(runs, label_group(runs, labels)))
     return score_group(runs, labels, encoder=encoder, options=options)
 
 

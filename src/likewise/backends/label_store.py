@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -238,6 +238,16 @@ class LabelStore:
         with self._lock, self._errors():
             rows = self._connection.execute(_SELECT_ANSWERS, (_key(judge_id, pair),)).fetchall()
         return [KeptAnswer(*row) for row in rows]
+
+    @contextmanager
+    def beside(self, *, write: bool) -> Iterator[sqlite3.Connection]:
+        """The file, for tables of another kind of answer: locked, in a transaction to write, with errors as here.
+
+        Raises:
+            BackendError: The file cannot be read or written.
+        """
+        with self._lock, self._errors(), self._transaction() if write else nullcontext():
+            yield self._connection
 
     def _prepare(self) -> None:
         """Set up the connection; make a new file's tables, bring those of an earlier version up to date."""

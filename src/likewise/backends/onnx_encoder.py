@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float32, Int64
 
 from likewise.backends.onnx_session import file_digest, load_session, load_tokenizer, side_by_side
+from likewise.core.errors import BackendError
+
+if TYPE_CHECKING:
+    import onnxruntime
+    from tokenizers import Tokenizer
 
 __all__ = ["OnnxEncoder", "embedded_encoder"]
 
@@ -22,18 +28,28 @@ class OnnxEncoder:
     """An encoder over a folder that tools/nli/export_encoder.py wrote."""
 
     def __init__(self, folder: Path, workers: int | None = None) -> None:
-        """Load graph and tokenizer.
+        """Look for graph and tokenizer; they load with the first text.
 
         Args:
             folder: The weights.
             workers: Cores to use; all usable ones where None. Vectors do not depend on it.
 
         Raises:
-            BackendError: A file is missing or broken.
+            BackendError: A file is missing.
         """
         self._folder, self._workers = folder, workers
-        self._tokenizer = load_tokenizer(folder / "tokenizer.json")
-        self._session = load_session(folder / "encoder.onnx")
+        for path in (folder / "tokenizer.json", folder / "encoder.onnx"):
+            if not path.is_file():
+                raise BackendError(f"{path}: no such file; name a folder that holds an exported encoder")
+
+    # A run whose texts the label store knows needs neither.
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return load_tokenizer(self._folder / "tokenizer.json")
+
+    @cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
+        return load_session(self._folder / "encoder.onnx")
 
     @cached_property
     def encoder_id(self) -> str:
@@ -42,7 +58,12 @@ class OnnxEncoder:
         return f"all-MiniLM-L6-v2-{digest}"
 
     def encode(self, texts: Sequence[str]) -> Float32[np.ndarray, "texts dimensions"]:
-        """One unit vector a text; see core.protocols.Encoder."""
+        """One unit vector a text; see core.protocols.Encoder.
+
+        Raises:
+            BackendError: Graph or tokenizer is broken.
+        """
+        _ = self._session  # loaded here once, not by whichever thread comes first
         distinct = list(dict.fromkeys(texts))
         ids = [self._tokenizer.encode(text).ids for text in distinct]
         vectors = dict(zip(distinct, side_by_side(self._encode_one, ids, self._workers), strict=True))

@@ -11,6 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -75,9 +76,17 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def file_digest(*paths: Path) -> str:
-    """Eight hex digits that name the content of files; they enter judge and encoder ids."""
+    """Eight hex digits that name the content of files; they enter judge and encoder ids.
+
+    Files are read once a process, unless they change.
+    """
+    return _digest(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in paths))
+
+
+@lru_cache(maxsize=64)
+def _digest(files: tuple[tuple[Path, int, int], ...]) -> str:
     digest = blake2b(digest_size=4)
-    for path in paths:
+    for path, _, _ in files:
         with path.open("rb") as file:
             while block := file.read(2**20):
                 digest.update(block)

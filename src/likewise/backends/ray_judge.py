@@ -7,10 +7,13 @@ answer does not depend on who gave it or beside what, so it is the local one, bi
 from __future__ import annotations
 
 import os
+import socket
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from likewise.backends.judge_each import judge_each
@@ -32,6 +35,9 @@ CHUNK: Final = 65_536
 """Pairs to ask for at once: each execution starts its actors anew, so a worker should have minutes of work from it."""
 STORE_BYTES: Final = 256 * 2**20
 """Object store of a Ray that is started here: blocks are small, and a few are under way at a time."""
+
+PATIENCE: Final = 10.0
+"""Seconds to wait for a cluster to answer."""
 
 QUIET: Final = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",
@@ -117,7 +123,7 @@ class RayJudge:
                     yield pair, _outcome(row, pair)
         except ray.exceptions.RayError as error:
             raise BackendError(
-                f"Ray gave up ({_first_line(error)}); what was judged is kept, and the same command goes on from there"
+                f"Ray gave up ({_last_line(error)}); what was judged is kept, and the same command goes on from there"
             ) from error
         left = next(remaining, None)
         if left is not None:
@@ -132,15 +138,12 @@ class RayJudge:
         import ray
 
         if not ray.is_initialized():
-            quietly = {"log_to_driver": False, "logging_level": logging.ERROR}
+            address = _cluster()
             self._joined = True
-            try:
-                with _silence():
-                    ray.init(address="auto", **quietly)
-            except ConnectionError as error:
-                if os.environ.get("RAY_ADDRESS"):
-                    raise BackendError(f"no Ray cluster at RAY_ADDRESS: {_first_line(error)}") from error
-                self._start(quietly)
+            if address is None:
+                self._start()
+            else:
+                _join(address)
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
         context.execution_options.preserve_order = True
@@ -151,19 +154,73 @@ class RayJudge:
             raise BackendError(f"the Ray cluster has {cores} core(s) for {workers} worker(s); set --workers")
         return workers
 
-    def _start(self, quietly: dict[str, Any]) -> None:
+    def _start(self) -> None:
         import ray
 
         try:
             with _silence():
                 ray.init(
+                    address="local",
                     num_cpus=self._workers or usable_cores(),
                     include_dashboard=False,
                     object_store_memory=STORE_BYTES,
-                    **quietly,
+                    log_to_driver=False,
+                    logging_level="ERROR",
                 )
         except Exception as error:  # Ray raises what the failing part raises
-            raise BackendError(f"Ray cannot be started on this machine: {_first_line(error)}") from error
+            raise BackendError(f"Ray cannot be started on this machine: {_last_line(error)}") from error
+
+
+def _cluster() -> str | None:
+    """Address of the cluster to join: that of RAY_ADDRESS, else the one that `ray start` made here; None for neither.
+
+    Ray's own search would also find the private Ray of another process, and it waits minutes for a cluster that is
+    gone, so the address is looked up and tried here.
+
+    Raises:
+        BackendError: Nobody answers at RAY_ADDRESS.
+    """
+    named = os.environ.get("RAY_ADDRESS", "").strip()
+    if named not in ("", "auto"):
+        if named == "local":
+            return None
+        if (problem := _unreachable(named)) is not None:
+            raise BackendError(f"no Ray cluster answers at {named}, which RAY_ADDRESS names ({problem})")
+        return named
+    folder = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
+    try:
+        recorded = Path(folder, "ray", "ray_current_cluster").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return recorded if recorded and _unreachable(recorded) is None else None
+
+
+def _unreachable(address: str) -> str | None:
+    """Why nobody can be reached at an address; None where somebody can."""
+    host, _, port = address.rpartition("//")[2].rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE):
+            return None
+    except (OSError, ValueError, OverflowError) as error:
+        return str(error)
+
+
+def _join(address: str) -> None:
+    import ray
+
+    try:
+        with _silence():
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except Exception as error:  # Ray raises what the failing part raises
+        said, cause = [_last_line(error)], error.__cause__
+        while cause is not None:
+            said, cause = [*said, str(cause)], cause.__cause__
+        hint = (
+            "; it asks for a token: set RAY_AUTH_MODE=token, and see Ray's documentation of token authentication"
+            if any("uth" in text and "token" in text for text in said)
+            else ""
+        )
+        raise BackendError(f"the Ray cluster at {address} cannot be joined: {said[0]}{hint}") from error
 
 
 @contextmanager
@@ -286,6 +343,6 @@ def _outcome(row: dict[str, Any], pair: TextPair) -> Judgement | LabelError:
     )
 
 
-def _first_line(error: BaseException) -> str:
+def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:300]

@@ -118,7 +118,9 @@ def plan(
     if runs_read:
         answer = _with_top_up(answer, runs_read, runs, format, map_file, strict)
     if as_json:
-        typer.echo(json.dumps(answer.as_json(), indent=2, allow_nan=False))
+        from likewise.report.plan_json import plan_as_json
+
+        typer.echo(json.dumps(plan_as_json(answer), indent=2, allow_nan=False))
         return
     from rich.console import Console
 

@@ -27,7 +27,16 @@ from likewise.metrics.pass_k import pass_at_k, pass_hat_k
 from likewise.metrics.resampling import bootstrap_mean
 from likewise.scoring.label import Labeller
 from likewise.scoring.results import GroupScore
-from likewise.scoring.score import Alignments, ScoringOptions, align_group, fork_pairs, needed_pairs, score_group
+from likewise.scoring.score import (
+    Alignments,
+    ScoringOptions,
+    align_group,
+    fork_pairs,
+    label_group,
+    needed_pairs,
+    score_group,
+)
+from likewise.scoring.stored_encoder import StoredEncoder
 from likewise.scoring.stored_judge import StoredJudge
 from likewise.scoring.tool_inventory import logged_hints
 
@@ -89,18 +98,21 @@ def evaluate(
     if not pool:
         refuse_mixtures(groups)
     warnings = (*warnings, *cautions(groups))
-    judge, encoder = judge or embedded_judge(), encoder or embedded_encoder()
+    judge, encoder = judge or embedded_judge(), StoredEncoder(encoder or embedded_encoder(), store)
     rules = (rules or ToolRules()).with_hints(logged_hints(r for group in groups for r in group.rollouts))
     labeller = Labeller(StoredJudge(judge, store, progress), rules)
     alignments = _align(groups, progress)
     labels = labeller.settle(
         pair for group, found in zip(groups, alignments, strict=True) for pair in needed_pairs(group, found)
     )
-    labels = labeller.settle(pair for group in groups for pair in fork_pairs(group, labels))
+    known = [label_group(group, labels) for group in groups]
+    labels = labeller.settle(pair for group, one in zip(groups, known, strict=True) for pair in fork_pairs(group, one))
     scores = []
     with progress("scoring tasks", total=len(groups)) as task:
-        for group, found in zip(groups, alignments, strict=True):
-            scores.append(score_group(group, labels, alignments=found, encoder=encoder, options=options, rules=rules))
+        for group, found, one in zip(groups, alignments, known, strict=True):
+            scores.append(
+                score_group(group, labels, alignments=found, found=one, encoder=encoder, options=options, rules=rules)
+            )
             task.advance()
     warnings = (*warnings, *_not_measured(labels.failures.values()))
     return Evaluation(

@@ -139,56 +139,6 @@ class Plan:
     claim: ClaimPlan | None = None
     top_up: tuple[TopUp, ...] | None = None
 
-    def as_json(self) -> dict[str, object]:
-        """Schema `likewise.plan/1`."""
-        return {
-            "schema": "likewise.plan/1",
-            "confidence": self.confidence,
-            "detect": None if self.detect is None else _detect_json(self.detect),
-            "pass_hat": None
-            if self.pass_hat is None
-            else {
-                "k": self.pass_hat.k,
-                "within": self.pass_hat.within,
-                "sd": self.pass_hat.sd,
-                "source": self.pass_hat.source,
-                "tasks": self.pass_hat.tasks,
-            },
-            "stable": None
-            if self.stable is None
-            else {
-                "share": self.stable.share,
-                "rows": [{"dissenting": d, "runs": runs} for d, runs in self.stable.rows],
-                "further_runs": dict(self.stable.tasks),
-            },
-            "claim": None
-            if self.claim is None
-            else {
-                "rate": self.claim.rate,
-                "trials": self.claim.trials,
-                "at_hand": self.claim.at_hand,
-                "smallest": self.claim.smallest,
-            },
-            "top_up": None
-            if self.top_up is None
-            else [
-                {"task_id": t.task_id, "valid": t.valid, "invalid": t.invalid, "missing": t.missing}
-                for t in self.top_up
-            ],
-        }
-
-
-def _detect_json(plan: DetectPlan) -> dict[str, object]:
-    return {
-        "figure": plan.spread.figure,
-        "difference": plan.difference,
-        "power": plan.power,
-        "run_sd": plan.spread.run_sd,
-        "effect_sd": plan.effect_sd,
-        "source": plan.spread.source,
-        "rows": [{"runs": runs, "tasks": tasks, "runs_in_all": total} for runs, tasks, total in plan.rows],
-    }
-
 
 def assumed_spread(figure: str, run_sd: float | None = None, effect_sd: float | None = None) -> Spread:
     """The spread of a figure by the user's word, else as on a public benchmark.

@@ -19,11 +19,15 @@ _ESCAPES = re.compile(
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+"""Any character that the others take out or change; few texts have one, and the rest need no more than this look."""
 _SLUG = re.compile("[^a-z0-9]+")
 
 
 def visible(text: str) -> str:
     r"""Text without terminal escapes, control and direction marks; lone surrogates become U+FFFD; \n and \t stay."""
+    if _ODD.search(text) is None:
+        return text
     plain = _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
     return _SURROGATES.sub("\ufffd", _CONTROL.sub("", plain))
 

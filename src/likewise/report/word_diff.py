@@ -25,19 +25,20 @@ def marked(first: str, second: str) -> tuple[Markup, Markup]:
     a, b = (_WORDS.findall(visible(text).strip()[:TEXT_CAP]) for text in (first, second))
     matcher = SequenceMatcher(None, a, b, autojunk=len(a) * len(b) > _EXACT_LIMIT)
     stray = _STRAY if matcher.ratio() < _ALIKE and min(len(a), len(b)) >= _SHORT else 0
-    left, right = Markup(""), Markup("")
+    left, right = [], []
     for kind, i, j, k, m in matcher.get_opcodes():
         differs = kind != "equal" or j - i <= stray
-        left += _part(a[i:j], differs)
-        right += _part(b[k:m], differs)
+        left.append(_part(a[i:j], differs))
+        right.append(_part(b[k:m], differs))
     return _joined(left), _joined(right)
 
 
-def _joined(text: Markup) -> Markup:
+def _joined(parts: list[str]) -> Markup:
     """Marks with nothing but space between become one; `<` stands only in our own tags here."""
-    return Markup(_SEAM.sub(r"\1", text))
+    return Markup(_SEAM.sub(r"\1", "".join(parts)))
 
 
-def _part(words: list[str], differs: bool) -> Markup:
-    text = escape("".join(words))
-    return Markup("<mark>{}</mark>").format(text) if differs and text.strip() else text
+def _part(words: list[str], differs: bool) -> str:
+    """Words as HTML: all that is not our own tag is escaped here."""
+    text = str(escape("".join(words)))
+    return f"<mark>{text}</mark>" if differs and text.strip() else text

@@ -33,10 +33,12 @@ from likewise.scoring.turn_alignment import Profile, align_profiles, block_actio
 
 __all__ = [
     "Alignments",
+    "GroupLabels",
     "ScoringOptions",
     "align_group",
     "fork_pairs",
     "group_distances",
+    "label_group",
     "needed_pairs",
     "score_group",
 ]
@@ -75,12 +77,32 @@ def needed_pairs(group: RolloutGroup, alignments: Alignments | None = None) -> I
     yield from answer_pairs(group)
 
 
-def fork_pairs(group: RolloutGroup, labels: ActionLabels) -> Iterator[tuple[Action, Action]]:
+@dataclass(frozen=True, slots=True)
+class GroupLabels:
+    """What the answers to `needed_pairs` say of a group, turn by turn.
+
+    Attributes:
+        pairs: Relations of its pairs.
+        classes: Equivalence classes; see `turn_classes`.
+        fork_turn: First turn at which its runs part; None where they never do.
+    """
+
+    pairs: PairLabels
+    classes: Int[np.ndarray, "turns runs"]
+    fork_turn: int | None
+
+
+def label_group(group: RolloutGroup, labels: ActionLabels) -> GroupLabels:
+    """Arrange answers by pair and turn; those to `fork_pairs` need not be there yet."""
+    pairs = pair_labels(group, labels)
+    classes = turn_classes(group, pairs)
+    return GroupLabels(pairs, classes, forks.first_fork_turn(classes))
+
+
+def fork_pairs(group: RolloutGroup, found: GroupLabels) -> Iterator[tuple[Action, Action]]:
     """Texts of the environment that must be judged to tell who caused the first fork."""
-    classes = turn_classes(group, pair_labels(group, labels))
-    turn = forks.first_fork_turn(classes)
-    if turn is not None:
-        yield from observation_pairs(group, classes, turn)
+    if found.fork_turn is not None:
+        yield from observation_pairs(group, found.classes, found.fork_turn)
 
 
 def turn_classes(group: RolloutGroup, labels: PairLabels) -> Int[np.ndarray, "turns runs"]:
@@ -269,6 +291,7 @@ def score_group(
     labels: ActionLabels,
     *,
     alignments: Alignments | None = None,
+    found: GroupLabels | None = None,
     encoder: Encoder | None = None,
     options: ScoringOptions | None = None,
     rules: ToolRules | None = None,
@@ -279,6 +302,7 @@ def score_group(
         group: Rollouts of one task; invalid ones are counted, not scored.
         labels: Answers for everything that `needed_pairs` and `fork_pairs` list.
         alignments: What `align_group` gave, to spare finding it again.
+        found: What `label_group` gave, to spare finding it again.
         encoder: For the embedding form of total variance; that number is undefined without.
         options: Discount, length policy, hard or soft distances.
         rules: Which arguments of tool calls count (those that gave the labels); the default table where None.
@@ -287,10 +311,9 @@ def score_group(
         All numbers of the task, each with an interval or a reason.
     """
     options = options or ScoringOptions()
-    arrays = pair_labels(group, labels)
+    found = found or label_group(group, labels)
+    arrays, classes, fork_turn = found.pairs, found.classes, found.fork_turn
     turn_distance, band = group_distances(group, arrays, options)
-    classes = turn_classes(group, arrays)
-    fork_turn = forks.first_fork_turn(classes)
     if _nothing_measured(group, turn_distance):
         rsd = aligned = Estimate.undefined("no pair of actions could be judged", n=len(group.valid))
     else:

@@ -53,7 +53,7 @@ class Profile:
 def _shared(first: Counter[str], second: Counter[str]) -> float:
     """Dice coefficient of two bags, in [0, 1]; 1 for two empty ones."""
     total = first.total() + second.total()
-    return 2 * (first & second).total() / total if total else 1.0
+    return 2 * sum(min(first[w], second[w]) for w in first.keys() & second.keys()) / total if total else 1.0
 
 
 def _cost(a: Profile, b: Profile) -> float:
