@@ -3,17 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# PyTorch trains the learned metric and does nothing else, so it stays out of the environment for everything else.
-LEARNED := .venv-learned
-LEARNED_READY := $(LEARNED)/.ready
+# PyTorch trains the learned metric and agents and does nothing else, so it stays out of the environment for the rest.
+TORCH := .venv-torch
+TORCH_READY := $(TORCH)/.ready
 # Ray is 700 MB that only labelling on a cluster uses.
 RAY := .venv-ray
 RAY_READY := $(RAY)/.ready
+# Agent frameworks; CrewAI pins pydantic and more below what the others need.
+FRAMEWORKS := .venv-integrations
+FRAMEWORKS_READY := $(FRAMEWORKS)/.ready
+CREWAI := .venv-crewai
+CREWAI_READY := $(CREWAI)/.ready
+# Clients that know nothing of us, for the tests of the service: half a gigabyte that nothing else uses.
+CLIENTS := .venv-clients
+CLIENTS_READY := $(CLIENTS)/.ready
 # Peers pin versions that exclude ours.
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
 
-.PHONY: setup check test test-slow test-data test-learned test-ray fuzz demo bench bench-peers clean
+.PHONY: setup check test test-slow test-data test-learned test-train test-ray test-integrations test-crewai test-service fuzz demo bench bench-peers bench-train clean
 
 setup: $(READY)
 
@@ -21,7 +29,7 @@ $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "likewise needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11 setup")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[serve,postgres]' --group dev
 	touch $(READY)
 
 check: $(READY)
@@ -31,28 +39,44 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 test: $(READY)
-	$(BIN)/pytest -m 'not data and not slow and not torch and not ray'
+	$(BIN)/pytest -m 'not data and not slow and not torch and not ray and not service and not integrations'
 
 test-slow: $(READY)
-	$(BIN)/pytest -m 'slow and not data and not torch and not ray'
+	$(BIN)/pytest -m 'slow and not data and not torch and not ray and not service and not integrations'
 
 # The checks that need rollouts and labels which do not travel with the repository.
 test-data: $(READY)
-	$(BIN)/pytest -m 'data and not torch and not ray'
+	$(BIN)/pytest -m 'data and not torch and not ray and not service and not integrations'
+
+# The service against a real PostgreSQL, a real browser and the official clients, which it installs (Debian) and starts.
+test-service: $(READY) $(CLIENTS_READY)
+	PYTEST=$(BIN)/pytest tools/service_tests.sh
+
+$(CLIENTS_READY): pyproject.toml
+	$(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(CLIENTS)/bin/python -m pip install --quiet --group clients
+	touch $(CLIENTS_READY)
 
 # 10,000 broken log files: no traceback, none over 10 s, memory below 1 GB. LIKEWISE_DATA adds real files to start from.
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz_formats.py
 
-$(LEARNED_READY): pyproject.toml
-	$(PYTHON) -m venv $(LEARNED)
-	$(LEARNED)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(LEARNED)/bin/python -m pip install --quiet --editable . --group learned
-	touch $(LEARNED_READY)
+# PyTorch first and pinned: its plain name brings gigabytes for graphics cards.
+$(TORCH_READY): pyproject.toml
+	$(PYTHON) -m venv $(TORCH)
+	$(TORCH)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(TORCH)/bin/python -m pip install --quiet torch==2.13.0
+	$(TORCH)/bin/python -m pip install --quiet --editable . --group torch
+	touch $(TORCH_READY)
 
 # Training of the learned metric: the tests that need PyTorch.
-test-learned: $(LEARNED_READY)
-	$(LEARNED)/bin/pytest -m 'torch and not slow' tests/learned tests/evaluation/test_fit.py tests/cli/test_fit.py
+test-learned: $(TORCH_READY)
+	$(TORCH)/bin/pytest -m 'torch and not slow' tests/learned tests/evaluation/test_fit.py tests/cli/test_fit.py
+
+# Training of agents: rewards, trainers and the smallest pipeline, on PyTorch and TRL.
+test-train: $(TORCH_READY)
+	$(TORCH)/bin/pytest -m 'torch and not slow' tests/training tests/cli/test_train.py
 
 $(RAY_READY): pyproject.toml
 	$(PYTHON) -m venv $(RAY)
@@ -64,6 +88,26 @@ $(RAY_READY): pyproject.toml
 test-ray: $(RAY_READY)
 	$(RAY)/bin/pytest -m ray tests/backends/test_ray_judge.py tests/e2e/test_label_process.py
 
+$(FRAMEWORKS_READY): pyproject.toml
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --editable '.[openai-agents,langchain,pydantic-ai,ag2,autogen]' --group integrations
+	touch $(FRAMEWORKS_READY)
+
+# Agents of frameworks behind the layer: OpenAI Agents SDK, LangChain and LangGraph, pydantic-ai, AG2, AutoGen.
+test-integrations: $(FRAMEWORKS_READY)
+	$(FRAMEWORKS)/bin/pytest -m integrations tests/reliability/integrations tests/learned/test_callbacks_in_frameworks.py --ignore tests/reliability/integrations/test_crewai.py
+
+$(CREWAI_READY): pyproject.toml
+	$(PYTHON) -m venv $(CREWAI)
+	$(CREWAI)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(CREWAI)/bin/python -m pip install --quiet --editable '.[crewai]' --group crewai
+	touch $(CREWAI_READY)
+
+# CrewAI: 130 packages, so not a part of .ci/run.
+test-crewai: $(CREWAI_READY)
+	$(CREWAI)/bin/pytest -m integrations tests/reliability/integrations/test_crewai.py
+
 demo: $(READY)
 	mkdir -p demo
 	$(BIN)/likewise report examples/rollouts/airline.json --html demo/report.html --json demo/report.json
@@ -74,6 +118,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python benchmarks/label_stream.py
 	$(BIN)/python benchmarks/settle_by_classes.py
+	$(BIN)/python benchmarks/proxy_load.py
 
 $(PEERS_READY): benchmarks/peers-requirements.txt
 	$(PYTHON) -m venv $(PEERS)
@@ -86,5 +131,9 @@ $(PEERS_READY): benchmarks/peers-requirements.txt
 bench-peers: $(PEERS_READY)
 	$(PEERS)/bin/python benchmarks/judge_peers.py --model $(MODEL)
 
+# Training with every reward, five seeds: hours on two cores. Goes on where it was stopped.
+bench-train: $(TORCH_READY)
+	OMP_NUM_THREADS=1 $(TORCH)/bin/python benchmarks/tiny_training.py --seeds 0 1 2 3 4 --folder build/tiny
+
 clean:
-	rm -rf $(VENV) $(LEARNED) $(RAY) $(PEERS) build dist demo .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(CLIENTS) $(TORCH) $(RAY) $(FRAMEWORKS) $(CREWAI) $(PEERS) build dist demo .mypy_cache .ruff_cache .pytest_cache

@@ -1,38 +1,31 @@
-"""Serve only what holds: five runs of an agent that is not sure of itself, offline.
+"""Serve only what holds: a model that is not sure of itself, asked five times.
 
     python examples/reliability.py
 
-With a real model, put `Endpoint("gpt-4o-mini")` (pip install 'likewise[llm]', OPENAI_API_KEY set) in place of `agent`.
+Runs offline against a table of answers. For a real model, change the line marked below.
 """
 
 from __future__ import annotations
 
 import sys
 
-from likewise import ReliabilityLayer
-from likewise.reliability.agents import current_run
+from local_endpoint import local_endpoint
 
-ANSWERS = {
-    "What is the capital of France?": ["Paris is the capital of France."],
-    "Is drug X safe for children?": ["Drug X is safe for children.", "Drug X is not safe for children."],
-}
+from likewise import Endpoint, ReliabilityLayer
 
-
-def agent(query: str) -> str:
-    """Answers by the number of the run: alike, or not."""
-    run = current_run()
-    answers = ANSWERS[query]
-    return answers[(run.index if run else 0) % len(answers)]
+QUESTIONS = ("What is the capital of France?", "Is drug X safe for children?")
 
 
 def main() -> None:
     """Ask two questions; the second must not be served."""
-    wrapped = ReliabilityLayer(runs=5, mode="adaptive").wrap(agent)
-    for query in ANSWERS:
-        verdict = wrapped.query(query)
-        lines = [query, f"  {verdict.decision}, {verdict.label}, {verdict.runs_agreed} agree: {verdict.answer}"]
-        lines += [f"  because {reason}" for reason in verdict.reasons]
-        sys.stdout.write("\n".join(lines) + "\n")
+    with local_endpoint() as url:
+        model = Endpoint("table", url)  # a real one: Endpoint("gpt-4o-mini"), with OPENAI_API_KEY set
+        wrapped = ReliabilityLayer(runs=5, mode="adaptive").wrap(model)
+        for question in QUESTIONS:
+            verdict = wrapped.query(question)
+            lines = [question, f"  {verdict.decision}, {verdict.label}, {verdict.runs_agreed} agree: {verdict.answer}"]
+            lines += [f"  because {reason}" for reason in verdict.reasons]
+            sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # Array shapes and types of the metrics are checked at every call, in tests only.
 install_import_hook("likewise.metrics", "beartype.beartype")
+
+# How long an example takes says something of the machine and nothing of what it tests.
+settings.register_profile("likewise", deadline=None)
+settings.load_profile("likewise")
 
 # A shell has its background jobs ignore Ctrl-C, and their children with them: the tests of it would test nothing.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

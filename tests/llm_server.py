@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import select
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +18,18 @@ MARKED = re.compile(r"\n(?P<mark>\w+) (?P<side>[AB]) begins\n(?P<text>.*?)\n(?P=
 
 @dataclass
 class Reply:
-    """What the server sends: status, body, headers; `delay` seconds later; `cut` bytes short of what it promised."""
+    """What the server sends: status, body, headers; `delay` seconds later; `cut` bytes short of what it promised.
+
+    With `pieces` in place of a body it sends one after another, in HTTP's chunks, `pause` seconds apart.
+    """
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
     cut: int = 0
+    pieces: list[bytes] | None = None
+    pause: float = 0.0
 
 
 @dataclass
@@ -32,6 +39,8 @@ class Request:
     headers: dict[str, str]
     body: dict
     at: float
+    path: str = ""
+    raw: bytes = b""
 
     @property
     def user(self) -> str:
@@ -77,6 +86,8 @@ class Server:
         self.answer = answer
         self.requests: list[Request] = []
         self.under_way = self.most_at_once = 0
+        self.hung_up = 0
+        """Clients that went before they were answered."""
         self.lock = threading.Lock()
 
     @property
@@ -92,9 +103,13 @@ def serving(answer: Callable[[Request], Reply]) -> Iterator[Server]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            request = Request({k.lower(): v for k, v in self.headers.items()}, body, time.monotonic())
+            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            headers = {k.lower(): v for k, v in self.headers.items()}
+            request = Request(headers, json.loads(raw or b"{}"), time.monotonic(), self.path, raw)
             with server.lock:
                 server.requests.append(request)
                 server.under_way += 1
@@ -106,9 +121,13 @@ def serving(answer: Callable[[Request], Reply]) -> Iterator[Server]:
                     server.under_way -= 1
 
         def _send(self, reply: Reply) -> None:
-            time.sleep(reply.delay)
+            if not self._wait(reply.delay):
+                return
             try:
                 self.send_response(reply.status)
+                if reply.pieces is not None:
+                    self._send_pieces(reply)
+                    return
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(reply.body) + reply.cut))
@@ -116,9 +135,35 @@ def serving(answer: Callable[[Request], Reply]) -> Iterator[Server]:
                     self.send_header("Connection", "close")
                 self.end_headers()
                 self.wfile.write(reply.body)
-                self.close_connection = bool(reply.cut)
+                self.close_connection |= bool(reply.cut)  # or a reply that says so itself
             except (BrokenPipeError, ConnectionResetError):  # who asked has gone
                 self.close_connection = True
+
+        def _send_pieces(self, reply: Reply) -> None:
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for piece in reply.pieces or []:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                self.wfile.flush()
+                if not self._wait(reply.pause):
+                    return
+            if reply.cut:
+                self.close_connection = True
+            else:
+                self.wfile.write(b"0\r\n\r\n")
+
+        def _wait(self, seconds: float) -> bool:
+            """Wait as a model does; whether the client waits, too."""
+            if seconds and select.select([self.connection], [], [], seconds)[0]:
+                if self.connection.recv(1, socket.MSG_PEEK) == b"":
+                    with server.lock:
+                        server.hung_up += 1
+                    self.close_connection = True
+                    return False
+                time.sleep(seconds)
+            return True
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
@@ -126,6 +171,7 @@ def serving(answer: Callable[[Request], Reply]) -> Iterator[Server]:
     class Http(ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
+        request_queue_size = 256  # connections that wait to be taken: a crowd comes at once
 
         def handle_error(self, request: object, client_address: object) -> None:
             """A client that hangs up in the middle is a part of the tests."""

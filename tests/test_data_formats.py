@@ -9,6 +9,7 @@ import pytest
 from data_folder import data_folder
 from likewise.core.rollout import StopReason
 from likewise.formats import read_rollouts
+from likewise.formats.sub_goals import SubGoal
 
 pytestmark = pytest.mark.data
 
@@ -166,3 +167,27 @@ def test_the_shipped_example_is_a_part_of_the_gpt_4o_sample(samples):
     shipped = raw(Path(__file__).resolve().parents[1] / "examples/rollouts/airline.json")
     source = raw(samples / GPT_4O)
     assert all(record in source for record in shipped)
+
+
+def test_the_sub_goals_of_tau2_are_found_where_its_own_checks_say_that_they_are_met(samples):
+    checked = 0
+    for path in sorted((samples / "tau2").glob("*.json")):
+        top = json.loads(path.read_text(encoding="utf-8"))
+        runs = {(run.task_id, run.meta["trial"]): run for run in read_rollouts(path)}
+        for simulation in top["simulations"]:
+            checks = (simulation["reward_info"] or {}).get("action_checks")
+            run = runs[str(simulation["task_id"]), simulation["trial"]]
+            made = [(turn, call.name, call.arguments) for turn, call in _made(run)]
+            for check in checks or ():
+                wanted = check["action"]
+                goal = SubGoal(wanted["name"], wanted["arguments"], wanted["compare_args"])
+                assert (goal.turn(made, len(run.turns)) is not None) == check["action_match"]
+                checked += 1
+            if checks:
+                met = sum(check["action_match"] for check in checks) / len(checks)
+                assert run.meta["progress"][-1] == pytest.approx(met)
+    assert checked > 10
+
+
+def _made(run):
+    return [(number, call) for number, turn in enumerate(run.turns, 1) for call in turn.action.tool_calls]

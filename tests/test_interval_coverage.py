@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from likewise.report.words import percent
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="the benchmarks travel with the repository only")
 
@@ -70,3 +72,16 @@ def test_the_committed_results_keep_what_is_promised():
     low, high = worst["mean_over_30_tasks_between_0.92_and_0.97"]
     assert 0.92 <= low <= high <= 0.97
     assert worst["compare_false_alarms_at_most_0.06"] <= 0.06
+
+
+def test_the_documented_power_is_that_of_the_committed_results():
+    rows = json.loads((BENCHMARKS / "results" / "interval_coverage.json").read_text())["power"]
+    rises: dict[float, dict[tuple[int, int], str]] = {}
+    for row in rows:
+        cells = rises.setdefault(round(row["rise_in_mean_rsd"], 2), {})
+        cells[row["runs"], row["tasks"]] = percent(row["called_worse"])
+    documented = (BENCHMARKS.parent / "docs" / "compare.md").read_text(encoding="utf-8")
+    for rise, cells in rises.items():
+        for runs in (3, 4, 8):
+            shown = " | ".join(cells[runs, tasks] for tasks in (10, 30, 100))
+            assert f"| {rise:.2f} | {runs} | {shown} |" in documented

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from likewise.reliability.verdict import Verdict as Verdict
     from likewise.scoring.label import label_pairs as label_pairs
     from likewise.scoring.score import score_group as score_group
+    from likewise.training.rewards import RSDReward as RSDReward
 
 _HOMES = {
     "Endpoint": "likewise.reliability.endpoint",
@@ -44,6 +45,7 @@ _HOMES = {
     "Rollout": "likewise.core.rollout",
     "Monitor": "likewise.learned.monitor",
     "RSDModel": "likewise.learned.model",
+    "RSDReward": "likewise.training.rewards",
     "RolloutGroup": "likewise.core.group",
     "Verdict": "likewise.reliability.verdict",
     "compare": "likewise.evaluation.compare",
@@ -66,6 +68,7 @@ __all__ = [
     "LengthPolicy",
     "Monitor",
     "RSDModel",
+    "RSDReward",
     "ReliabilityLayer",
     "Rollout",
     "RolloutGroup",

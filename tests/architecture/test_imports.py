@@ -24,6 +24,9 @@ HEAVY = (
     "fsspec",
     "pyarrow",
     "ray",
+    "sqlalchemy",
+    "alembic",
+    "argon2",
 )
 REPORT = "import sys; print(' '.join(name for name in {heavy!r} if name in sys.modules))"
 
@@ -53,6 +56,7 @@ PUBLIC = {
     "fit_rsd",
     "compare",
     "RSDModel",
+    "RSDReward",
     "Monitor",
     "Endpoint",
     "Estimate",

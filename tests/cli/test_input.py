@@ -48,7 +48,7 @@ def test_a_file_without_permission(reading, runs_file):
 @pytest.mark.parametrize("content", [b"hello", b"\x00\xff\xfe", b"3", b'{"a": 1}'])
 def test_an_unknown_format_says_where_every_readers_reason_is_to_be_had(reading, tmp_path, content):
     (tmp_path / "a.json").write_bytes(content)
-    unreadable(reading(tmp_path / "a.json"), "`likewise formats FILE` says why none fits", "--format forces one")
+    unreadable(reading(tmp_path / "a.json"), "a.json` says why none fits", "--format forces one", "--map reads any")
 
 
 def test_a_file_that_ends_too_early(reading, tmp_path):
@@ -97,7 +97,7 @@ def test_labelled_pairs_that_cannot_be_read(invoke, tmp_path, name, content, wor
 
 
 def test_labelled_pairs_in_a_missing_file_or_a_folder(invoke, tmp_path):
-    unreadable(invoke("judge-eval", tmp_path / "gone.jsonl"), "gone.jsonl: No such file")
+    unreadable(invoke("judge-eval", tmp_path / "gone.jsonl"), "gone.jsonl: no such file")
     unreadable(invoke("judge-eval", tmp_path), tmp_path, "Is a directory")
 
 

@@ -34,9 +34,9 @@ def labelled(tmp_path):
     return path
 
 
-def report(invoke, path, *options):
+def report(invoke, path, *options, code=0):
     result = invoke("report", path, "--json", "-", *options)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return json.loads(result.stdout), result.stderr
 
 
@@ -70,9 +70,12 @@ class TestReport:
             assert len(server.requests) == 1
         assert found["judge_use"]["from_store"] == 1
 
-    def test_an_answer_that_states_nothing_is_not_measured(self, invoke, runs_file):
+    def test_an_answer_that_states_nothing_is_not_measured_and_a_report_of_nothing_else_fails(self, invoke, runs_file):
         with serving(lambda _: said("Both are fine.")) as server:
-            found, _ = report(invoke, runs_file(DIFFERENT), "--judge", "llm:tiny", "--judge-url", server.url)
+            options = ("--judge", "llm:tiny", "--judge-url", server.url)
+            found, told = report(invoke, runs_file(DIFFERENT), *options, code=4)
+        assert "error: none of the 1 pair(s) of actions could be judged; the warnings say why" in told
+        assert found["summary"]["rsd"]["reason"] == "no task has a pair of runs that was measured"
         assert found["warnings"] == ["1 pair(s) not measured: the model's answer states no relation"]
         assert found["tasks"][0]["rsd"]["value"] is None
 
@@ -94,7 +97,7 @@ class TestReport:
         assert found["tasks"][0]["rsd"]["value"] == 0.0
 
     def test_another_language_is_not_measured_and_never_neutral(self, invoke, runs_file):
-        found, _ = report(invoke, runs_file(SPANISH))
+        found, _ = report(invoke, runs_file(SPANISH), code=4)
         assert found["warnings"][0].startswith("1 pair(s) not measured: language es (the embedded judge reads English")
         assert found["tasks"][0]["rsd"]["value"] is None
         assert found["tasks"][0]["turns"][0]["neutral"] == 0

@@ -99,7 +99,7 @@ def test_settled_by_classes_the_signature_says_so(invoke, pairs_file, tmp_path):
 def test_lines_without_a_pair_are_counted_or_refused(invoke, pairs_file, tmp_path):
     pairs_file.write_text(pairs_file.read_text() + "\n{}\n")
     result = invoke("label", pairs_file, "--out", tmp_path / "o.jsonl", "--json")
-    assert json.loads(result.stdout)["excluded"] == 1
+    assert json.loads(result.stdout)["excluded_count"] == 1
     result = invoke("label", pairs_file, "--out", tmp_path / "p.jsonl", "--strict")
     assert result.exit_code == 3
     assert result.stderr.startswith(f"likewise: error: {pairs_file}, line 4: an object without a pair of texts")

@@ -22,6 +22,18 @@ def test_each_question_is_answered_and_the_others_are_null(invoke):
     assert answer(invoke, "--detect", "0.3", "--runs", "8")["detect"]["rows"][0]["runs"] == 8
 
 
+def test_modes_are_planned_for_an_agent_of_a_given_agreement(invoke):
+    data = answer(invoke, "--agreement", "0.8")["modes"]
+    assert data["agreement"] == 0.8
+    adaptive = next(row for row in data["rows"] if row["mode"] == "adaptive")
+    assert adaptive["one_other"]["runs"] == pytest.approx(2 * 0.68 + 5 * 0.32)
+    assert answer(invoke, "--stable", "0.8")["modes"] is None
+    words = " ".join(invoke("plan", "--agreement", "1", "--runs", "5").stdout.split())
+    assert "adaptive 2 to 5 2.0 0.000 -" in words
+    assert "sequential 4 to 12 4.0 0.000 0.000" in words
+    assert "standard 5 5.0 0.000 -" in words
+
+
 def test_spreads_come_from_a_report(invoke, runs_file, line, tmp_path):
     turns = {
         tool: [{"action": {"tool_calls": [{"name": tool, "arguments": {"id": 1}}]}}] for tool in ("get_a", "get_b")
@@ -54,6 +66,8 @@ def test_runs_that_lack_more_runs_are_listed(invoke, runs_file):
         (["--detect", "0"], "a difference to find is positive"),
         (["--detect", "nan"], "not a finite number"),
         (["--stable", "1"], "lies in (0.5, 1)"),
+        (["--agreement", "0.5"], "an agreement lies in (0.5, 1]"),
+        (["--agreement", "0.9", "--runs", "1"], "at least 2"),
         (["--claim", "2"], "a failure rate lies in (0, 1)"),
         (["--detect", "0.1", "--figure", "rds"], "no figure 'rds'"),
         (["--detect", "0.1", "--figure", "cv"], "known for no benchmark"),

@@ -139,7 +139,7 @@ def test_an_agent_that_always_fails_ends_with_its_reason_and_is_asked_again_next
         (("--query", "?", "--agent", "my_agents"), "module:function"),
         (("--query", "?", "--agent", "no_such_module:f"), "cannot be imported"),
         (("--query", "?", "--agent", "my_agents:nothing"), "no attribute"),
-        (("--query", "?", "--agent", "my_agents:number"), "no function"),
+        (("--query", "?", "--agent", "my_agents:number"), "an agent is a function of the query"),
         (("--query", "?", "--agent", "my_agents:same", "--mode", "quick"), "no mode"),
         (("--query", "?", "--agent", "my_agents:same", "--max-cost", "1"), "--input-price"),
     ],

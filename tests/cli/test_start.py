@@ -35,3 +35,9 @@ run()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "likewise: interrupted\n")
+
+
+def test_the_package_itself_is_a_command_where_the_script_is_not_on_the_path():
+    module = [sys.executable, "-m", "likewise", "--version"]
+    done = subprocess.run(module, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.startswith("likewise ")

@@ -15,6 +15,7 @@ from likewise.core.errors import (
     LikewiseError,
     MissingExtraError,
     RolloutFormatError,
+    StoreUnavailableError,
     UnknownFormatError,
     UnreliableAnswerError,
 )
@@ -28,8 +29,8 @@ EXAMPLES = [
     (RolloutFormatError("runs.json", "not an object", pointer=""), "runs.json, at /: not an object"),
     (
         UnknownFormatError("runs.json", {"tau2": "no key 'tasks'", "native": "no header"}),
-        "runs.json: not a rollout file of a known format (2 tried; `likewise formats FILE` says why none fits, "
-        "--format forces one)",
+        "runs.json: not a rollout file of a known format (2 tried; `likewise formats runs.json` says why none "
+        "fits, --format forces one, --map reads any JSON by a mapping of your own)",
     ),
     (GroupError("two tasks"), "two tasks"),
     (
@@ -49,6 +50,10 @@ EXAMPLES = [
     (
         CheckpointError("model", "gamma", "a number below 1", "1.5"),
         "model, at gamma: expected a number below 1, found 1.5",
+    ),
+    (
+        StoreUnavailableError("h.sqlite", "the disk is full", "free it"),
+        "h.sqlite: the history is unavailable (the disk is full); free it",
     ),
     (LikewiseError("anything"), "anything"),
 ]

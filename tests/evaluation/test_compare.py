@@ -1,6 +1,7 @@
 """Two versions on the same tasks."""
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 
 from likewise.core.errors import GroupError
 from likewise.evaluation.change import Change
-from likewise.evaluation.compare import compare
+from likewise.evaluation.compare import MOST_RUNS, compare
+from likewise.metrics.power import detectable_difference
 from likewise.metrics.resampling import bootstrap_mean
 from likewise.metrics.testing import TwoVersions
 from sides_factory import figures, pair_of_sides, side
@@ -208,6 +210,26 @@ def test_tasks_that_differ_among_themselves_need_more_tasks_whatever_the_runs():
     assert "only more tasks decide" in needed.reason
     # Cohen's d = .1/.8433: 564 tasks by the t quantiles near normal: (1.96 + .84)^2 / d^2 = 558.
     assert 555 <= needed.tasks + 10 <= 565
+
+
+def test_cut_runs_are_a_warning_that_names_the_tasks():
+    base, candidate = pair_of_sides([1.0] * 6, [1.2] * 6)
+    cut = replace(base.tasks["t2"], partly_measured=True)
+    found = compare(replace(base, tasks={**base.tasks, "t2": cut}), candidate)
+    (warning,) = (each for each in found.warnings if "lower edge" in each)
+    assert warning.startswith("RSD is a lower edge in 1 task(s) with cut runs or failed judgements")
+    assert "t2" in warning
+
+
+def test_more_further_runs_than_anyone_makes_are_not_named():
+    # As above, but with noise that leaves next to no room: 4 (noise/room - 1) is about 290,000 runs.
+    change = [0.4, -0.2] * 10
+    allowed = 20 * (0.1 / detectable_difference(1.0, 20, 0.8, 0.05)) ** 2
+    noise = np.var(change, ddof=1) - allowed + 1e-6
+    base, candidate = pair_of_sides([1.0] * 20, [1.0 + c for c in change], stderr=math.sqrt(noise / 2))
+    needed = of(compare(base, candidate)).needed
+    assert (needed.runs, needed.reason) == (None, f"over {MOST_RUNS:,} further runs a task")
+    assert needed.tasks > 0
 
 
 def test_unknown_noise_is_said_not_guessed():

@@ -193,3 +193,10 @@ def test_invalid_runs_are_in_no_state():
     runs = [rollout("a", str(i), ["x"]) for i in range(3)]
     runs.append(rollout("a", "9", [], success=None, stop=StopReason.INVALID, problem="infra"))
     assert task_state(task("a", runs, answer_classes=(0, 0, 0)), StateRule()).runs == 3
+
+
+def test_a_gate_on_pass_hat_k_fails_where_a_task_has_too_few_outcomes():
+    runs = [rollout("a", "0", ["x"]), rollout("a", "1", ["x"], success=None)]
+    (failure,) = checked([task("a", runs)], "pass^2 < 1").failures
+    assert not failure.measured
+    assert "1 run(s) with a known outcome, pass^2 needs 2" in failure.sentence()

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,6 +74,12 @@ def test_stable_needs_fourteen_runs_that_agree_and_says_what_each_task_lacks():
     assert plan.rows[:2] == ((0, 14), (1, 22))
     # One run of the task does otherwise, so 22 runs in all: 18 more.
     assert plan.tasks == {"a": 18}
+
+
+def test_a_task_that_over_a_thousand_further_runs_would_not_show_as_stable_says_none():
+    apart = replace(figures("apart"), alike=(300, 600))
+    # 300 + m of 600 + m alike, m = 1000: 81 %, far below a share of 99 %
+    assert plan_stable(0.99, side=side("s", [apart])).tasks == {"apart": None}
 
 
 def test_claims_follow_the_finite_sample_rule():

@@ -113,3 +113,18 @@ def test_a_report_that_was_edited_is_refused_with_the_place(report, change, mess
 def test_what_is_no_json_report_is_refused(report, text):
     with pytest.raises(RolloutFormatError):
         read_side(report(text))
+
+
+def test_a_report_that_is_too_large_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "report.json"
+    with path.open("wb") as file:
+        file.truncate(2**30 + 1)  # a hole: takes no space
+    with pytest.raises(RolloutFormatError, match="over 1,073,741,824 bytes is not read"):
+        read_side(path)
+
+
+def test_an_estimate_without_interval_stays_one_and_keeps_its_reason(report):
+    data = evaluation_as_json(evaluation())
+    data["tasks"][0]["rsd"] = {"value": 1.5, "low": None, "high": None, "stderr": 0.25, "reason": "two runs"}
+    found = next(iter(read_side(report(json.dumps(data))).tasks.values())).rsd
+    assert (found.value, found.low, found.stderr, found.reason) == (1.5, None, 0.25, "two runs")

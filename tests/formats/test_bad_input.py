@@ -148,6 +148,42 @@ def test_arguments_in_a_string_nested_too_deeply_stay_text(write):
     assert rollout.notes == ("arguments that do not parse",)
 
 
+def nested(levels):
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+def test_arguments_of_ours_nested_too_deeply_exclude_their_line_with_what_to_do(write):
+    def ours(run, levels):
+        call = f'{{"name": "f", "arguments": {nested(levels)}}}'
+        return (
+            f'{{"schema": "likewise.rollout/1", "task_id": "t", "run_id": "{run}", '
+            f'"turns": [{{"action": {{"tool_calls": [{call}]}}}}]}}'
+        )
+
+    found = read_rollouts(write("ours.jsonl", "\n".join([ours(0, 100), ours(1, 101), ours(2, 600)])))
+    assert [rollout.run_id for rollout in found] == ["0"]
+    assert [(item.line, item.pointer, item.reason) for item in found.excluded] == [
+        (
+            line,
+            "/turns/0/action/tool_calls/0/arguments",
+            f"nested too deeply: {n} levels (expected at most 100, or a string)",
+        )
+        for line, n in ((2, 101), (3, 600))
+    ]
+
+
+def test_arguments_nested_too_deeply_are_kept_as_text_by_the_other_readers(write):
+    step = f'{{"type": "tool", "name": "f", "tokens": 1, "input": {nested(600)}, "output": "done"}}'
+    (steps,) = read_rollouts(write("trace_rac_5_trial1_1769956984.json", f'{{"steps": [{step}]}}'))
+    call = f'{{"function": {{"name": "f", "arguments": {nested(600)}}}}}'
+    chat = f'{{"task_id": "t", "messages": [{{"role": "assistant", "tool_calls": [{call}]}}]}}'
+    (messages,) = read_rollouts(write("chat.jsonl", chat))
+    for rollout in (steps, messages):
+        (made,) = rollout.actions[0].tool_calls
+        assert isinstance(made.arguments, str)
+        assert json.loads(made.arguments) == json.loads(nested(600))
+
+
 def test_an_integer_of_five_thousand_digits_excludes_its_line(write):
     found = read_rollouts(write("b.jsonl", f'{LINE}\n{{"task_id": {"9" * 5000}, "messages": []}}\n'))
     assert [item.line for item in found.excluded] == [2]

@@ -436,3 +436,31 @@ def test_answers_from_inspects_cache_are_noted(write, log, sample):
     found = read_rollouts(write("log.json", log(sample(1, 1, events=[{"event": "model", "cache": "write"}]), cached)))
     assert ["an answer came from a cache" in rollout.notes for rollout in found] == [False, True]
     assert "answers that came from a cache" in found.warnings[-1]
+
+
+def scored(value, **changes):
+    return {"event": "score", "intermediate": True, "score": {"value": value}} | changes
+
+
+MODEL = {"event": "model"}
+
+
+def test_scores_on_the_way_give_progress(write, log, sample):
+    events = [MODEL, scored(0.25), {"event": "tool"}, MODEL, scored(1.0, intermediate=False)]
+    (rollout,) = read_rollouts(write("log.json", log(sample(events=events))))
+    assert rollout.meta["progress"] == [0, 0.25, 1.0]  # the last is the sample's own score
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [MODEL, MODEL],  # never scored on its way
+        [MODEL, scored(0.5)],  # one call of the model, two turns
+        [MODEL, scored(3.0), MODEL],
+        [MODEL, scored("unknown"), MODEL],
+        "none",
+    ],
+)
+def test_no_progress_is_made_up_where_the_log_does_not_tell(write, log, sample, events):
+    (rollout,) = read_rollouts(write("log.json", log(sample(events=events))))
+    assert "progress" not in rollout.meta

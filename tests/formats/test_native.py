@@ -183,3 +183,12 @@ def test_a_file_is_replaced_whole_and_nothing_else_is_left_behind(tmp_path):
 def test_writing_into_a_missing_folder_is_the_system_s_own_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         write_rollouts(tmp_path / "gone" / "runs.jsonl", [example()])
+
+
+def test_arguments_that_would_not_be_read_back_are_not_written(tmp_path):
+    deep = {"a": 1}
+    for _ in range(100):
+        deep = {"a": deep}
+    rollout = Rollout("t", "0", (Turn((), Action(tool_calls=(ToolCall("f", deep),))),))
+    with pytest.raises(RolloutFormatError, match="arguments of 'f' are nested 101 levels deep, at most 100"):
+        write_rollouts(tmp_path / "a.jsonl", [rollout])

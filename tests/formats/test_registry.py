@@ -126,7 +126,7 @@ def test_an_unknown_file_lists_why_each_format_declined(write):
         }.items()
     )
     assert claims(caught.value.path) == caught.value.declined
-    assert f"{len(FORMATS)} tried; `likewise formats FILE` says why none fits" in str(caught.value)
+    assert f"{len(FORMATS)} tried; `likewise formats {caught.value.path}` says why none fits" in str(caught.value)
 
 
 def test_the_claims_on_a_file_hold_none_for_the_format_that_reads_it(write):
@@ -226,8 +226,9 @@ def test_a_link_in_a_folder_that_leads_nowhere_is_excluded_with_a_warning(write,
     write("a.jsonl", chat())
     os.symlink(tmp_path / "gone", tmp_path / "b.jsonl")
     found = read_rollouts(tmp_path)
-    assert [item.reason for item in found.excluded] == ["no such file"]
-    assert "b.jsonl: no such file; the file is excluded" in found.warnings[0]
+    reason = f"no such file: a link that leads to {tmp_path / 'gone'}, which is not there"
+    assert [item.reason for item in found.excluded] == [reason]
+    assert "which is not there; the file is excluded" in found.warnings[0]
     with pytest.raises(RolloutFormatError, match=r"b\.jsonl: no such file"):
         read_rollouts(tmp_path, strict=True)
 

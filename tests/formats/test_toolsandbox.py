@@ -161,3 +161,14 @@ def test_a_conversation_that_is_missing_or_broken_excludes_its_scenario(results)
 def test_a_summary_without_its_list_is_an_error(write):
     with pytest.raises(RolloutFormatError, match="/per_scenario_results"):
         read_rollouts(write("result_summary.json", {"per_scenario_results": {}}))
+
+
+def test_a_scenario_with_a_name_too_long_for_a_folder_is_excluded_and_the_others_are_read(results, write):
+    path = results(scenario())
+    content = {"per_scenario_results": [scenario("x" * 300), scenario()]}
+    write(f"{FOLDER}/result_summary.json", content)
+    found = read_rollouts(path)
+    assert len(found) == 1
+    assert [(each.pointer, each.reason) for each in found.excluded] == [
+        ("/per_scenario_results/0/name", "a scenario's name that no folder can have")
+    ]

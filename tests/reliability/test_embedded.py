@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from likewise.backends.judges import embedded_nli
 from likewise.reliability.grounding import Grounding
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.verdict import Decision, Label
@@ -54,6 +55,11 @@ def test_two_numbers_are_two_answers(layer):
     verdict = layer.score(["The refund is $20.", "The refund is $30.", "The refund is $20."])
     assert verdict.runs_agreed == "2/3"
     assert verdict.label is Label.CRITICAL
+
+
+def test_sources_are_read_by_the_directed_nli_behind_the_same_guard(layer):
+    assert layer.grounding_judge.judge_id == embedded_nli().judge_id
+    assert layer.judge.judge_id != layer.grounding_judge.judge_id
 
 
 def test_a_sentence_of_the_source_is_supported_and_one_with_another_number_is_not(layer):

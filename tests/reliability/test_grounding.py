@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from judges import LetterEncoder, TableJudge
+from likewise.backends.english_only import EnglishOnly
 from likewise.core.labels import Judgement
 from likewise.reliability.grounding import Grounding, Source, ground
 from likewise.reliability.handling import Handling
@@ -96,6 +97,19 @@ def test_runs_that_agree_on_what_no_source_says_get_a_warning_of_their_own():
     strict = ReliabilityLayer(judge=ReadingJudge(), encoder=LetterEncoder(), handling=Handling(ungrounded="refuse"))
     assert strict.score(["The moon is far away."] * 3, sources={"report": REPORT}).answer is None
     assert layer.score(["The firm was founded in 1998."] * 3, sources={"report": REPORT}).decision is Decision.SERVE
+
+
+def test_a_passage_in_a_language_the_judge_does_not_read_costs_that_passage_alone():
+    """A judge of English refuses a pair with French in it; that must neither end the query nor count as unsupported."""
+    guarded = EnglishOnly(ReadingJudge())
+    french = "La société a été fondée en mille neuf cent quatre-vingt-dix-huit, et ses bureaux se trouvent à Oslo."
+    mixed = ground("It has offices in Oslo.", {"en": REPORT, "fr": french}, guarded)
+    assert [s.status for s in mixed.sentences] == [Grounding.SUPPORTED]
+    nothing = ground("The firm has offices in Oslo.", {"fr": french}, guarded)
+    assert [s.status for s in nothing.sentences] == [Grounding.NOT_JUDGED]
+    assert nothing.share.value is None
+    assert "language fr" in nothing.share.reason
+    assert "could not be judged" in nothing.unread[0]
 
 
 def test_hostile_sources_do_not_break_it():

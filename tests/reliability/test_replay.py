@@ -115,6 +115,45 @@ def test_each_query_has_its_own_record_and_a_tool_works_as_ever_outside():
         assert hits["/direct"] == 1
 
 
+def test_a_call_from_a_thread_that_does_not_know_its_run_is_refused_where_it_changes_something():
+    """A framework with threads of its own: the recorder cannot tell the fifth refund from the first."""
+    with shop() as (hits, get):
+        recorder = ToolRecorder("ask", permit=lambda *_: True)
+        refund = recorder.wrap(lambda order: get(f"/refund/{order}"), "refund_order")
+        look = recorder.wrap(lambda order: get(f"/order/{order}"), "get_order")
+
+        def elsewhere(tool):
+            outcome = []
+
+            def work():
+                try:
+                    outcome.append(tool("7"))
+                except ToolRefusedError as problem:
+                    outcome.append(str(problem))
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            return outcome[0]
+
+        verdict = LAYER.wrap(lambda query: f"{elsewhere(look)}: {elsewhere(refund)}").query("Refund 7")
+        assert hits == {"/order/7": 5}  # reads do no harm
+        assert "refund_order: this call changes something and does not tell which run it is of" in verdict.answer
+        assert elsewhere(refund) == "done"  # no runs are under way
+
+
+def test_a_sync_tool_made_async_is_recorded():
+    with shop() as (hits, get):
+        recorder = ToolRecorder("ask", permit=lambda *_: True)
+        refund = recorder.wrap(lambda order: get(f"/refund/{order}"), "refund_order", as_async=True)
+
+        async def agent(query):
+            return await refund("7")
+
+        assert LAYER.wrap(agent).query("Refund 7").answer == "done"
+        assert hits == {"/refund/7": 1}
+
+
 def test_an_agent_that_polls_sees_each_of_its_polls():
     states = iter(["queued", "done"])
     status = ToolRecorder(reading=("poll",)).wrap(lambda: next(states), "poll")

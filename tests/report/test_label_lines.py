@@ -85,7 +85,7 @@ def test_the_summary_as_json_has_every_count():
         "by_rule": {"nli": 3},
         "not_measured": {"no": 1},
         "judge_use": {"from_store": 1, "from_model": 2, "by_class": 0},
-        "excluded": 3,
+        "excluded_count": 3,
         "warnings": ["w"],
         "notes": ["n"],
         "seconds": 2.0,

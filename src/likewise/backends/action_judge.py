@@ -23,7 +23,7 @@ from likewise.backends.onnx_nli import Comparison, OnnxNli, embedded_nli
 from likewise.backends.onnx_session import file_digest
 from likewise.core.errors import BackendError
 from likewise.core.labels import Entailment, Judgement, Relation
-from likewise.core.protocols import ProgressTask
+from likewise.core.protocols import Judge, ProgressTask
 
 __all__ = ["WITNESSES", "ActionJudge", "embedded_judge", "witness_features"]
 
@@ -107,6 +107,11 @@ class ActionJudge:
         """`embedded-` and a digest of all that decides: network, encoder, head."""
         network, encoder = self._network.judge_id.removeprefix("nli-"), self._encoder.encoder_id.rpartition("-")[2]
         return f"embedded-{network}-{encoder}-{file_digest(self._path)}"
+
+    @property
+    def directed(self) -> Judge:
+        """The network's NLI alone, for what has a direction: a passage supports a sentence that says less."""
+        return self._network
 
     def judge(self, pairs: Sequence[tuple[str, str]], progress: ProgressTask | None = None) -> Iterator[Judgement]:
         """Judge each pair in order; see core.protocols.Judge. Both directions carry the relation's probabilities."""

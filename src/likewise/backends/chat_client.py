@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
     from openai.types.chat import ChatCompletionMessageParam
 
-__all__ = ["OPENAI_URL", "Chat", "ChatAnswer", "ChatClient", "ChatSettings"]
+__all__ = ["OPENAI_URL", "Chat", "ChatAnswer", "ChatClient", "ChatSettings", "checked_url"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 DOWN_AFTER = 3
@@ -41,12 +41,14 @@ class ChatSettings:
         timeout: Seconds to wait for each answer.
         retries: Further tries of a request that fails for a passing reason.
         answer_tokens: Longest answer, hidden reasoning included.
+        temperature: Of the answers; above 0 where several answers to one question are to differ.
     """
 
     url: str | None = None
     timeout: float = 60.0
     retries: int = 5
     answer_tokens: int = 600
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class _Dialect:
     limit: str | None = "max_tokens"
     temperature: bool = True
 
-    def parameters(self, name: str, schema: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+    def parameters(self, name: str, schema: Mapping[str, Any], settings: ChatSettings) -> dict[str, Any]:
         """The optional part of the request's body."""
         forms: tuple[dict[str, Any] | None, ...] = (
             {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}},
@@ -87,9 +89,9 @@ class _Dialect:
         )
         body: dict[str, Any] = {} if forms[self.form] is None else {"response_format": forms[self.form]}
         if self.limit is not None:
-            body[self.limit] = tokens
+            body[self.limit] = settings.answer_tokens
         if self.temperature:
-            body["temperature"] = 0
+            body["temperature"] = settings.temperature
         return body
 
     def step(self, complaint: str, guess: bool) -> _Dialect | None:
@@ -123,7 +125,7 @@ class ChatClient:
         if not model or not model.isprintable() or any(c.isspace() or c == "|" for c in model):
             raise ValueError(f"{model!r} is no model's name")
         self.model, self._settings = model, settings
-        self.url = _checked_url(settings.url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
+        self.url = checked_url(settings.url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
         self._key = os.environ.get("OPENAI_API_KEY", "").strip()
         if not self._key and self.url.startswith(OPENAI_URL):
             raise BackendError(
@@ -158,7 +160,7 @@ class ChatClient:
         dialect = self._dialect
         patience = self._settings.timeout * (self._settings.retries + 1) + 120
         while True:
-            body = dialect.parameters(self._schema_name, self._schema, self._settings.answer_tokens)
+            body = dialect.parameters(self._schema_name, self._schema, self._settings)
             try:
                 async with asyncio.timeout(patience):  # an endpoint that drips bytes passes every other limit
                     completion = await client.chat.completions.create(model=self.model, messages=messages, **body)
@@ -252,7 +254,7 @@ class Chat:
         return await self._client.ask(self._connection, system, user)
 
 
-def _checked_url(url: str) -> str:
+def checked_url(url: str) -> str:
     """An endpoint's base URL, which ids and messages repeat: it must hold no secret.
 
     Raises:

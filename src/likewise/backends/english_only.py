@@ -83,6 +83,11 @@ class EnglishOnly:
         """The guarded judge's, and the guard's own name: what it lets through is a part of the answers."""
         return f"{self._judge.judge_id}+{GUARD}"
 
+    @property
+    def directed(self) -> Judge:
+        """The guarded judge's directed part where it has one, behind the same guard."""
+        return EnglishOnly(getattr(self._judge, "directed", self._judge))
+
     def judge(self, pairs: Sequence[tuple[str, str]], progress: ProgressTask | None = None) -> Iterator[Judgement]:
         """Judge each pair in order; see core.protocols.Judge.
 

@@ -86,4 +86,5 @@ def judge_from_name(name: str, settings: JudgeSettings | None = None) -> Judge:
         return Cascade(embedded_judge(), judge_from_name(rest, settings), sure_from=settings.sure_from)
     if name.strip() in ("llm", "cascade"):
         raise ValueError(f"{name.strip()} needs a model, as in {name.strip()}:{'llm:' * (kind == 'cascade')}MODEL")
-    raise ValueError(f"no judge {name!r}; there are {', '.join(FORMS)}")
+    chat = f"; the chat model {name.strip()} is llm:{name.strip()}" if name.strip() and not colon else ""
+    raise ValueError(f"no judge {name!r}; there are {', '.join(FORMS)}{chat}")

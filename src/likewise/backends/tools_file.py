@@ -8,6 +8,7 @@ from pathlib import Path
 
 from likewise.backends.tool_names import ToolClass
 from likewise.core.errors import ConfigError
+from likewise.core.paths import no_such_file
 from likewise.core.tool_hints import HINTS
 
 __all__ = ["Hints", "hinted_class", "merged_hints", "read_tools_file"]
@@ -88,7 +89,7 @@ def _json(path: Path) -> object:
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
-        raise ConfigError(str(path), "no such file") from None
+        raise ConfigError(str(path), no_such_file(path)) from None
     except OSError as error:
         raise ConfigError(str(path), f"cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:

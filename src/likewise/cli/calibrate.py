@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
-from likewise.cli.judge_options import JudgeName, JudgeUrl, finite, judge_from_options
+from likewise.cli.judge_options import (
+    AnswerTokens,
+    InputPrice,
+    JudgeName,
+    JudgeUrl,
+    MaxCost,
+    OutputPrice,
+    Parallel,
+    SureFrom,
+    Swap,
+    Timeout,
+    finite,
+    judge_from_options,
+)
 from likewise.cli.learned_options import EncoderName, EncoderUrl, ModelFolder, load_model
 from likewise.cli.options import (
     AsJson,
@@ -59,6 +72,14 @@ def calibrate(
     map_file: MapFile = None,
     judge: JudgeName = "embedded",
     judge_url: JudgeUrl = None,
+    parallel: Parallel = 8,
+    timeout: Timeout = 60.0,
+    answer_tokens: AnswerTokens = 600,
+    swap: Swap = False,
+    max_cost: MaxCost = None,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    sure_from: SureFrom = 0.9,
     encoder: EncoderName = "embedded",
     encoder_url: EncoderUrl = None,
     pool: Pool = False,
@@ -89,14 +110,14 @@ def calibrate(
     chosen = judge_from_options(
         judge,
         url=judge_url,
-        parallel=8,
-        timeout=60.0,
-        answer_tokens=600,
-        swap=False,
-        max_cost=None,
-        input_price=None,
-        output_price=None,
-        sure_from=0.9,
+        parallel=parallel,
+        timeout=timeout,
+        answer_tokens=answer_tokens,
+        swap=swap,
+        max_cost=max_cost,
+        input_price=input_price,
+        output_price=output_price,
+        sure_from=sure_from,
         quiet=quiet,
     )
     rollouts = read_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
@@ -114,7 +135,11 @@ def calibrate(
     learned.calibration = found
     learned.save(model)
     if as_json:
-        typer.echo(json.dumps({"claim": found.claim, **found.as_json()}, indent=2, allow_nan=False))
+        typer.echo(
+            json.dumps(
+                {"schema": "likewise.calibrate/1", "claim": found.claim, **found.as_json()}, indent=2, allow_nan=False
+            )
+        )
     elif not quiet:
         typer.echo(found.claim)
         if found.threshold is not None:

@@ -28,10 +28,18 @@ from likewise.cli.options import (
     ConfigFile,
     Debug,
     Format,
+    Gamma,
+    HtmlFile,
+    JsonFile,
+    JunitFile,
+    Length,
     MapFile,
+    MarkdownFile,
     NoStore,
     Pool,
     Quiet,
+    Seed,
+    Soft,
     Store,
     Strict,
     ToolsFiles,
@@ -85,10 +93,13 @@ def compare(
     base: Annotated[
         Path, typer.Argument(help="Runs (file or folder) or JSON report of the base.", metavar="BASE", callback=_side)
     ],
-    candidate: Annotated[Path, typer.Argument(help="The same of the candidate.", metavar="CANDIDATE", callback=_side)],
+    candidate: Annotated[
+        Path, typer.Argument(help="Runs or JSON report of the candidate.", metavar="CANDIDATE", callback=_side)
+    ],
     metric: Annotated[
         list[str] | None,
         typer.Option(
+            "--figure",
             "--metric",
             help="Figure that decides the verdict; may be repeated. Default: rsd.",
             metavar="FIGURE",
@@ -104,16 +115,10 @@ def compare(
             callback=_fail_on,
         ),
     ] = None,
-    json_path: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file; - for standard output.", metavar="FILE")
-    ] = None,
-    markdown_path: Annotated[
-        str | None, typer.Option("--markdown", help="Write Markdown for a pull-request comment.", metavar="FILE")
-    ] = None,
-    junit_path: Annotated[str | None, typer.Option("--junit", help="Write JUnit XML.", metavar="FILE")] = None,
-    html_path: Annotated[
-        str | None, typer.Option("--html", help="Write one HTML file that opens offline.", metavar="FILE")
-    ] = None,
+    json_path: JsonFile = None,
+    markdown_path: MarkdownFile = None,
+    junit_path: JunitFile = None,
+    html_path: HtmlFile = None,
     k: Annotated[int | None, typer.Option("--k", help="k of pass^k.", metavar="NUMBER", min=1)] = None,
     power: Annotated[
         float,
@@ -127,14 +132,10 @@ def compare(
     ] = 0.8,
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Annotated[
-        float, typer.Option(help="Discount per turn.", metavar="NUMBER", min=0.0, max=0.9999, callback=finite)
-    ] = 0.8,
-    length_policy: Annotated[
-        LengthPolicy, typer.Option(help="Turns after a run's own end: its absence counts, or they do not.")
-    ] = LengthPolicy.ABSORB,
-    soft: Annotated[bool, typer.Option("--soft", help="Distances from probabilities instead of labels.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of resampling.", metavar="NUMBER", min=0)] = 0,
+    gamma: Gamma = 0.8,
+    length_policy: Length = LengthPolicy.ABSORB,
+    soft: Soft = False,
+    seed: Seed = 0,
     judge: JudgeName = "embedded",
     judge_url: JudgeUrl = None,
     parallel: Parallel = 8,

@@ -12,7 +12,15 @@ from typing import ParamSpec
 import typer
 
 from likewise.cli.interrupts import CODE, work
-from likewise.core.errors import BackendError, ConfigError, LikewiseError, MissingExtraError
+from likewise.core.errors import (
+    BackendError,
+    ConfigError,
+    LikewiseError,
+    MissingExtraError,
+    RolloutFormatError,
+    StoreUnavailableError,
+)
+from likewise.core.paths import no_such_file
 
 __all__ = ["ExitCode", "plain_errors", "say"]
 
@@ -53,9 +61,17 @@ def plain_errors(command: Callable[Parameters, None]) -> Callable[Parameters, No
         except (Exception, KeyboardInterrupt) as problem:
             if kwargs.get("debug"):
                 raise
-            raise typer.Exit(_explain(problem, resumes=kwargs.get("no_store") is False)) from None
+            code = _explain(problem, resumes=kwargs.get("no_store") is False)
+            if kwargs.get("as_json") is True and isinstance(problem, RolloutFormatError) and _is_missing(problem.path):
+                say("--json takes no file here: it prints; for a file, type > FILE behind the command")
+            raise typer.Exit(code) from None
 
     return guarded
+
+
+def _is_missing(path: str) -> bool:
+    """Whether a name ends in .json and nothing is there: `--json out.json` reads as two arguments."""
+    return path.endswith(".json") and not os.path.lexists(path)
 
 
 def _explain(problem: BaseException, resumes: bool) -> ExitCode:
@@ -64,7 +80,7 @@ def _explain(problem: BaseException, resumes: bool) -> ExitCode:
         kept = "; what was judged is kept, and the same command goes on from there" if resumes else ""
         say(f"interrupted{kept}")
         return ExitCode.INTERRUPTED
-    if isinstance(problem, (BackendError, MissingExtraError)):
+    if isinstance(problem, (BackendError, MissingExtraError, StoreUnavailableError)):
         say(f"error: {problem}")
         return ExitCode.BACKEND
     if isinstance(problem, ConfigError):  # as much the user's word as the command line
@@ -75,7 +91,8 @@ def _explain(problem: BaseException, resumes: bool) -> ExitCode:
         return ExitCode.INPUT
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""
-        say(f"error: {where}{problem.strerror or problem}")
+        missing = isinstance(problem, FileNotFoundError) and problem.filename
+        say(f"error: {where}{no_such_file(str(problem.filename)) if missing else problem.strerror or problem}")
         return ExitCode.INPUT
     if isinstance(problem, MemoryError):
         say("error: out of memory; split the input into files of fewer tasks")

@@ -10,18 +10,34 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.errors import plain_errors, say
-from likewise.cli.judge_options import JudgeName, JudgeUrl, finite, judge_from_options
+from likewise.cli.judge_options import (
+    AnswerTokens,
+    InputPrice,
+    JudgeName,
+    JudgeUrl,
+    MaxCost,
+    OutputPrice,
+    Parallel,
+    SureFrom,
+    Swap,
+    Timeout,
+    judge_from_options,
+)
 from likewise.cli.learned_options import EncoderName, EncoderUrl, encoder_from_options
 from likewise.cli.options import (
     AsJson,
     ConfigFile,
     Debug,
     Format,
+    Gamma,
+    Length,
     MapFile,
     NoStore,
     Paths,
     Pool,
     Quiet,
+    Seed,
+    Soft,
     Store,
     Strict,
     ToolsFiles,
@@ -41,17 +57,14 @@ __all__ = ["fit"]
 def fit(
     runs: Paths,
     out: Annotated[
-        Path, typer.Option("--out", help="Folder of the model; made if need be.", metavar="FOLDER", show_default=False)
+        Path,
+        typer.Option("--out", "-o", help="Folder of the model; made if need be.", metavar="FOLDER", show_default=False),
     ],
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Annotated[
-        float, typer.Option(help="Discount per turn.", metavar="NUMBER", min=0.0, max=0.9999, callback=finite)
-    ] = 0.8,
-    length_policy: Annotated[
-        LengthPolicy, typer.Option(help="Turns after a run's own end: its absence counts, or they do not.")
-    ] = LengthPolicy.ABSORB,
-    soft: Annotated[bool, typer.Option("--soft", help="Distances from probabilities instead of labels.")] = False,
+    gamma: Gamma = 0.8,
+    length_policy: Length = LengthPolicy.ABSORB,
+    soft: Soft = False,
     set_options: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,13 +75,21 @@ def fit(
         ),
     ] = None,
     steps: Annotated[int, typer.Option(help="Most steps of training.", metavar="NUMBER", min=1)] = 6000,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.", metavar="NUMBER", min=0)] = 0,
+    seed: Seed = 0,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with a training that was stopped.")] = False,
     demo: Annotated[
         str | None, typer.Option(help="Label the model as a demonstration, and say of what.", metavar="TEXT")
     ] = None,
     judge: JudgeName = "embedded",
     judge_url: JudgeUrl = None,
+    parallel: Parallel = 8,
+    timeout: Timeout = 60.0,
+    answer_tokens: AnswerTokens = 600,
+    swap: Swap = False,
+    max_cost: MaxCost = None,
+    input_price: InputPrice = None,
+    output_price: OutputPrice = None,
+    sure_from: SureFrom = 0.9,
     encoder: EncoderName = "embedded",
     encoder_url: EncoderUrl = None,
     pool: Pool = False,
@@ -103,14 +124,14 @@ def fit(
     chosen = judge_from_options(
         judge,
         url=judge_url,
-        parallel=8,
-        timeout=60.0,
-        answer_tokens=600,
-        swap=False,
-        max_cost=None,
-        input_price=None,
-        output_price=None,
-        sure_from=0.9,
+        parallel=parallel,
+        timeout=timeout,
+        answer_tokens=answer_tokens,
+        swap=swap,
+        max_cost=max_cost,
+        input_price=input_price,
+        output_price=output_price,
+        sure_from=sure_from,
         quiet=quiet,
     )
     vectors = encoder_from_options(encoder, encoder_url, quiet=quiet)
@@ -164,7 +185,7 @@ def _options(settings: list[str], gamma: float, length_policy: LengthPolicy, ste
 def _show(model: RSDModel, out: Path, quiet: bool, as_json: bool) -> None:
     facts = model.facts
     if as_json:
-        typer.echo(json.dumps({"model": str(out), **facts}, indent=2, allow_nan=False))
+        typer.echo(json.dumps({"schema": "likewise.fit/1", "model": str(out), **facts}, indent=2, allow_nan=False))
         return
     if quiet:
         return

@@ -58,7 +58,7 @@ def judge_eval(
     repeat: Annotated[
         int | None,
         typer.Option(
-            help="Let it read a sample of pairs so many times, and count where it agrees.", metavar="N", min=2
+            help="Let it read a sample of pairs so many times, and count where it agrees.", metavar="NUMBER", min=2
         ),
     ] = None,
     repeat_sample: Annotated[int, typer.Option(help="Pairs of that sample.", metavar="NUMBER", min=1)] = 50,

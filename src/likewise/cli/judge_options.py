@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from likewise.cli.errors import say
+from likewise.cli.options import finite
 
 if TYPE_CHECKING:
     from likewise.core.protocols import Judge
@@ -29,15 +29,16 @@ __all__ = [
 ]
 
 
-def finite(value: float | None) -> float | None:
-    """Refuse what is no finite number.
+def _base_url(url: str | None) -> str | None:
+    """Refused under its own name, and not under that of the judge."""
+    if url is not None:
+        from likewise.backends.chat_client import checked_url
 
-    Raises:
-        BadParameter: It is none.
-    """
-    if value is not None and not math.isfinite(value):  # passes every comparison with a limit
-        raise typer.BadParameter("not a finite number")
-    return value
+        try:
+            checked_url(url)
+        except ValueError as problem:
+            raise typer.BadParameter(str(problem)) from None
+    return url
 
 
 JudgeName: TypeAlias = Annotated[
@@ -56,6 +57,7 @@ JudgeUrl: TypeAlias = Annotated[
         help="Base URL of an OpenAI-compatible endpoint. Default: OPENAI_BASE_URL, else OpenAI's. The key is read from "
         "OPENAI_API_KEY only.",
         metavar="URL",
+        callback=_base_url,
     ),
 ]
 Parallel: TypeAlias = Annotated[

@@ -73,7 +73,12 @@ def label(
     ],
     out: Annotated[
         str,
-        typer.Option(help="Write JSONL to this file (.gz: packed) or address; - for standard output.", metavar="FILE"),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write JSONL to this file (.gz: packed) or address; - for standard output.",
+            metavar="FILE",
+        ),
     ],
     engine: Annotated[Engine, typer.Option(help="Judge in this process, or on a Ray cluster.")] = Engine.LOCAL,
     workers: Annotated[

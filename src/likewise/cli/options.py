@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
     from likewise.backends.label_store import LabelStore
@@ -18,18 +21,38 @@ __all__ = [
     "ConfigFile",
     "Debug",
     "Format",
+    "Gamma",
+    "HtmlFile",
+    "JsonFile",
+    "JunitFile",
+    "Length",
     "MapFile",
+    "MarkdownFile",
     "NoStore",
     "Paths",
     "Pool",
     "Quiet",
+    "Seed",
+    "Soft",
     "Store",
     "Strict",
     "ToolsFiles",
+    "finite",
     "load_config",
     "load_rules",
     "open_store",
 ]
+
+
+def finite(value: float | None) -> float | None:
+    """Refuse what is no finite number.
+
+    Raises:
+        BadParameter: It is none.
+    """
+    if value is not None and not math.isfinite(value):  # passes every comparison with a limit
+        raise typer.BadParameter("not a finite number")
+    return value
 
 
 def _at_least_one(context: typer.Context, paths: list[Path] | None) -> list[Path]:
@@ -44,11 +67,19 @@ def _known_format(context: typer.Context, name: str | None) -> str | None:
     """Refused as usage, before any file is opened: no file makes such a format right."""
     _not_with(context, "format", "map_file")
     if name is not None:
+        from likewise.core.config import nearest
         from likewise.formats.registry import available_formats
 
         if name not in (formats := available_formats()):
-            raise typer.BadParameter(f"no format {name!r}; there are {', '.join(formats)}")
+            raise typer.BadParameter(f"no format {name!r}{nearest(name, formats)}; there are {', '.join(formats)}")
     return name
+
+
+def _format_names(incomplete: str) -> list[str]:
+    """For shells that complete a word."""
+    from likewise.formats.registry import available_formats
+
+    return [name for name in available_formats() if name.startswith(incomplete)]
 
 
 def _map_file(context: typer.Context, map_file: Path | None) -> Path | None:
@@ -91,6 +122,7 @@ Format: TypeAlias = Annotated[
         help="Read as this format; found file by file if not given.",
         metavar="NAME",
         callback=_known_format,
+        autocompletion=_format_names,
     ),
 ]
 MapFile: TypeAlias = Annotated[
@@ -132,6 +164,27 @@ Store: TypeAlias = Annotated[
 ]
 NoStore: TypeAlias = Annotated[
     bool, typer.Option("--no-store", help="Neither read nor keep judgements.", callback=_no_store)
+]
+Gamma: TypeAlias = Annotated[
+    float, typer.Option("--gamma", help="Discount per turn.", metavar="NUMBER", min=0.0, max=0.9999, callback=finite)
+]
+Length: TypeAlias = Annotated[
+    LengthPolicy,
+    typer.Option("--length-policy", help="Turns after a run's own end: its absence counts, or they do not."),
+]
+Soft: TypeAlias = Annotated[bool, typer.Option("--soft", help="Distances from probabilities instead of labels.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", help="Seed of everything random.", metavar="NUMBER", min=0)]
+JsonFile: TypeAlias = Annotated[
+    str | None, typer.Option("--json", help="Write JSON to this file; - for standard output.", metavar="FILE")
+]
+HtmlFile: TypeAlias = Annotated[
+    str | None, typer.Option("--html", help="Write one HTML file that opens offline.", metavar="FILE")
+]
+MarkdownFile: TypeAlias = Annotated[
+    str | None, typer.Option("--markdown", help="Write Markdown for a pull-request comment.", metavar="FILE")
+]
+JunitFile: TypeAlias = Annotated[
+    str | None, typer.Option("--junit", help="Write JUnit XML, a test case a task.", metavar="FILE")
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no table.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
-QUESTIONS = "--detect, --pass-hat with --within, --stable, --claim or RUNS"
+QUESTIONS = "--detect, --pass-hat with --within, --stable, --claim, --agreement or RUNS"
 
 
 def _figure(name: str) -> str:
@@ -57,6 +57,14 @@ def plan(
         float | None,
         typer.Option(help="Show that failures are at most this often, by flawless trials.", metavar="RATE"),
     ] = None,
+    agreement: Annotated[
+        float | None,
+        typer.Option(
+            help="Runs that each mode of `likewise run` takes, for an agent that gives its usual answer this often.",
+            metavar="SHARE",
+            callback=finite,
+        ),
+    ] = None,
     runs: Annotated[int | None, typer.Option(help="Runs of each task.", metavar="NUMBER", min=1)] = None,
     tasks: Annotated[int | None, typer.Option(help="Tasks at hand.", metavar="NUMBER", min=1)] = None,
     power: Annotated[
@@ -88,15 +96,16 @@ def plan(
     """Say how many runs or tasks a claim needs. Nothing is judged and nothing is run.
 
     likewise plan --detect 0.3 --from report.json; likewise plan --pass-hat 4 --within 0.1; likewise plan --stable 0.8;
-    likewise plan --claim 0.05; likewise plan runs/ --runs 8
+    likewise plan --claim 0.05; likewise plan --agreement 0.9; likewise plan runs/ --runs 8
     """
     del debug
-    if detect is None and pass_hat is None and stable is None and claim is None and not runs_read:
+    if not runs_read and all(asked is None for asked in (detect, pass_hat, stable, claim, agreement)):
         raise typer.BadParameter(f"ask something: {QUESTIONS}")
     if (pass_hat is None) != (within is None):
         raise typer.BadParameter("--pass-hat and --within belong together")
     from likewise.evaluation import plan as planning
     from likewise.evaluation.sides import read_side
+    from likewise.reliability.mode_plan import plan_modes
 
     side = None if report is None else read_side(report)
     try:
@@ -113,6 +122,7 @@ def plan(
             stable=None if stable is None else planning.plan_stable(stable, side=side),
             claim=None if claim is None else planning.plan_claim(claim, tasks),
         )
+        modes = None if agreement is None else plan_modes(agreement, runs)
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from None
     if runs_read:
@@ -120,13 +130,13 @@ def plan(
     if as_json:
         from likewise.report.plan_json import plan_as_json
 
-        typer.echo(json.dumps(plan_as_json(answer), indent=2, allow_nan=False))
+        typer.echo(json.dumps(plan_as_json(answer, agreement, modes), indent=2, allow_nan=False))
         return
     from rich.console import Console
 
     from likewise.report.plan_table import render_plan
 
-    render_plan(answer, Console())
+    render_plan(answer, Console(), agreement, modes)
 
 
 def _spread(side: Side | None, figure: str, run_sd: float | None, effect_sd: float | None) -> Spread:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -28,11 +27,19 @@ from likewise.cli.options import (
     ConfigFile,
     Debug,
     Format,
+    Gamma,
+    HtmlFile,
+    JsonFile,
+    JunitFile,
+    Length,
     MapFile,
+    MarkdownFile,
     NoStore,
     Paths,
     Pool,
     Quiet,
+    Seed,
+    Soft,
     Store,
     Strict,
     ToolsFiles,
@@ -49,39 +56,20 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-def _finite(gamma: float) -> float:
-    if math.isnan(gamma):  # passes every comparison with a limit
-        raise typer.BadParameter("not a number")
-    return gamma
-
-
 @plain_errors
 def report(
     runs: Paths,
-    json_path: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file; - for standard output.", metavar="FILE")
-    ] = None,
-    html_path: Annotated[
-        str | None, typer.Option("--html", help="Write one HTML file that opens offline.", metavar="FILE")
-    ] = None,
-    markdown_path: Annotated[
-        str | None, typer.Option("--markdown", help="Write Markdown for a pull-request comment.", metavar="FILE")
-    ] = None,
-    junit_path: Annotated[
-        str | None, typer.Option("--junit", help="Write JUnit XML, a test case a task.", metavar="FILE")
-    ] = None,
+    json_path: JsonFile = None,
+    html_path: HtmlFile = None,
+    markdown_path: MarkdownFile = None,
+    junit_path: JunitFile = None,
     fail_on: FailOn = None,
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Annotated[
-        float,
-        typer.Option(help="Discount per turn.", metavar="NUMBER", min=0.0, max=0.9999, callback=_finite),
-    ] = 0.8,
-    length_policy: Annotated[
-        LengthPolicy, typer.Option(help="Turns after a run's own end: its absence counts, or they do not.")
-    ] = LengthPolicy.ABSORB,
-    soft: Annotated[bool, typer.Option("--soft", help="Distances from probabilities instead of labels.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap over tasks.", metavar="NUMBER", min=0)] = 0,
+    gamma: Gamma = 0.8,
+    length_policy: Length = LengthPolicy.ABSORB,
+    soft: Soft = False,
+    seed: Seed = 0,
     judge: JudgeName = "embedded",
     judge_url: JudgeUrl = None,
     parallel: Parallel = 8,
@@ -163,6 +151,10 @@ def report(
         say("error: no run could be scored; `likewise inspect` says why")
         raise typer.Exit(ExitCode.INPUT)
     end_with_gates(gates)
+    use = evaluation.judge_use
+    if use.distinct_pairs and not use.by_rule:  # nor one of nothing but failures of the judge
+        say(f"error: none of the {use.distinct_pairs} pair(s) of actions could be judged; the warnings say why")
+        raise typer.Exit(ExitCode.BACKEND)
 
 
 def _write(evaluation: Evaluation, gates: GateReport, targets: dict[str, str | None]) -> list[str]:

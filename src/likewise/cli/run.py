@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from likewise.reliability.batch import Asked, Batch
     from likewise.reliability.layer import ReliabilityLayer
 
-__all__ = ["FailOn", "finish", "run"]
+__all__ = ["FailOn", "finish", "load_function", "run"]
 
 
 class FailOn(StrEnum):
@@ -34,7 +34,10 @@ class FailOn(StrEnum):
 def run(
     agent: Annotated[
         str | None,
-        typer.Option(help="The agent: a function of the query, sync or async.", metavar="MODULE:FUNCTION"),
+        typer.Option(
+            help="The agent: a function of the query, sync or async, or an agent of a framework.",
+            metavar="MODULE:FUNCTION",
+        ),
     ] = None,
     endpoint: Annotated[
         str | None,
@@ -51,7 +54,8 @@ def run(
     ] = None,
     query: Annotated[list[str] | None, typer.Option(help="A question; may be repeated.", metavar="TEXT")] = None,
     queries: Annotated[
-        Path | None, typer.Option(help='JSON Lines: texts, or {"id": ..., "query": ..., "sources": {...}}.')
+        Path | None,
+        typer.Option(help='JSON Lines: texts, or {"id": ..., "query": ..., "sources": {...}}.', metavar="FILE"),
     ] = None,
     source: Annotated[
         list[Path] | None,
@@ -103,7 +107,9 @@ def run(
     target = None if rollouts is None else str(rollouts)
     check_targets({"--rollouts": target}, [path for path in (queries, log) if path is not None])
     layer = _layer(runs, mode, error, deadline)
-    function = _load(agent) if agent is not None else _endpoint(str(endpoint), str(model), structured, temperature)
+    function = (
+        load_function(agent) if agent is not None else _endpoint(str(endpoint), str(model), structured, temperature)
+    )
     wrapped = layer.wrap(function, budget=Budget(input_price, output_price, max_cost))
     settings = {
         "agent": agent or f"{model} at {endpoint}",
@@ -178,22 +184,31 @@ def _layer(runs: int | None, mode: str, error: float, deadline: float) -> Reliab
         raise typer.BadParameter(str(problem)) from None
 
 
-def _load(name: str) -> Any:  # noqa: ANN401 - a user's object
+def load_function(name: str) -> Any:  # noqa: ANN401 - a user's object
     """The function that `module:function` names; modules of this folder are found too."""
     module_name, _, path = name.partition(":")
     if not module_name or not path:
-        raise typer.BadParameter(f"{name!r} is not of the form module:function", param_hint="--agent")
+        raise typer.BadParameter(
+            f"{name!r} is not of the form module:function, as in my_agent:answer", param_hint="--agent"
+        )
     sys.path.insert(0, "")
     try:
         found: Any = importlib.import_module(module_name)
         for part in path.split("."):
             found = getattr(found, part)
     except ImportError as problem:
-        raise typer.BadParameter(f"{module_name!r} cannot be imported: {problem}", param_hint="--agent") from None
+        raise typer.BadParameter(
+            f"{module_name!r} cannot be imported from this folder or the installed packages: {problem}",
+            param_hint="--agent",
+        ) from None
     except AttributeError as problem:
         raise typer.BadParameter(f"{name!r}: {problem}", param_hint="--agent") from None
-    if not callable(found) and not hasattr(found, "sample"):
-        raise typer.BadParameter(f"{name!r} is {type(found).__name__}, no function", param_hint="--agent")
+    from likewise.reliability.agents import as_agent
+
+    try:
+        as_agent(found)
+    except TypeError as problem:
+        raise typer.BadParameter(f"{name!r}: {problem}", param_hint="--agent") from None
     return found
 
 

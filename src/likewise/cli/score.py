@@ -10,7 +10,16 @@ import typer
 from likewise.cli.errors import ExitCode, plain_errors, say
 from likewise.cli.judge_options import finite
 from likewise.cli.learned_options import EncoderName, EncoderUrl, ModelFolder, load_model
-from likewise.cli.options import Debug, Format, MapFile, Paths, Quiet, Strict
+from likewise.cli.options import (
+    Debug,
+    Format,
+    HtmlFile,
+    JsonFile,
+    MapFile,
+    Paths,
+    Quiet,
+    Strict,
+)
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
 
 __all__ = ["score"]
@@ -20,12 +29,8 @@ __all__ = ["score"]
 def score(
     runs: Paths,
     model: ModelFolder,
-    json_path: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file; - for standard output.", metavar="FILE")
-    ] = None,
-    html_path: Annotated[
-        str | None, typer.Option("--html", help="Write one HTML file that opens offline.", metavar="FILE")
-    ] = None,
+    json_path: JsonFile = None,
+    html_path: HtmlFile = None,
     jump: Annotated[
         float,
         typer.Option(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from likewise.core.errors import ConfigError
+from likewise.core.paths import no_such_file
 
 __all__ = ["FILE_NAME", "SECTIONS", "Table", "find_config", "nearest", "quoted_key", "read_config", "read_toml"]
 
@@ -163,7 +164,7 @@ def _parsed(path: Path) -> dict[str, object]:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError:
-        raise ConfigError(str(path), "no such file") from None
+        raise ConfigError(str(path), no_such_file(path)) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else None
         raise ConfigError(str(path), f"cannot be read: {reason or error}") from None

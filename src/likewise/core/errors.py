@@ -10,6 +10,7 @@
     ├── CheckpointError (ValueError)        a learned metric that is broken, foreign, or does not fit
     ├── AgentError (RuntimeError)           an agent gave no answer in any run; holds each cause
     ├── UnreliableAnswerError (RuntimeError)  an answer that may not be served; holds the verdict
+    ├── StoreUnavailableError (RuntimeError)  the history of verdicts cannot be read or written now
     └── MissingExtraError (ImportError)     an optional part is not installed
 
 Each also inherits the standard exception it stands for, and stays picklable: arguments go through `args`.
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from shlex import quote
 
 __all__ = [
     "AgentError",
@@ -30,6 +32,7 @@ __all__ = [
     "LikewiseError",
     "MissingExtraError",
     "RolloutFormatError",
+    "StoreUnavailableError",
     "UnknownFormatError",
     "UnreliableAnswerError",
 ]
@@ -91,8 +94,9 @@ class UnknownFormatError(LikewiseError, ValueError):
             ((name, reason),) = self.declined.items()
             return f"{self.path}: not a rollout file of a known format ({name}: {reason})"
         return (
-            f"{self.path}: not a rollout file of a known format ({len(self.declined)} tried; `likewise formats FILE` "
-            "says why none fits, --format forces one)"
+            f"{self.path}: not a rollout file of a known format ({len(self.declined)} tried; `likewise formats "
+            f"{quote(self.path)}` says why none fits, --format forces one, --map reads any JSON by a mapping of your "
+            "own)"
         )
 
 
@@ -201,3 +205,24 @@ class UnreliableAnswerError(LikewiseError, RuntimeError):
     def __str__(self) -> str:
         """The reasons."""
         return "the answer may not be served: " + "; ".join(self.reasons)
+
+
+class StoreUnavailableError(LikewiseError, RuntimeError):
+    """The history of verdicts cannot be read or written now; nothing that was acknowledged is lost."""
+
+    def __init__(self, where: str, problem: str, advice: str = "") -> None:
+        """Say which database, what is wrong with it, and what to do.
+
+        Args:
+            where: The database, without its password.
+            problem: What is wrong, in one clause.
+            advice: What to do, in one clause; "" where it mends itself.
+        """
+        super().__init__(where, problem, advice)
+        self.where, self.problem, self.advice = where, problem, advice
+
+    def __str__(self) -> str:
+        """`where: the history is unavailable (problem); advice`."""
+        return f"{self.where}: the history is unavailable ({self.problem})" + (
+            f"; {self.advice}" if self.advice else ""
+        )

@@ -28,8 +28,8 @@ def refuse_mixtures(groups: Sequence[RolloutGroup]) -> None:
 
 
 def cautions(groups: Sequence[RolloutGroup]) -> tuple[str, ...]:
-    """Warnings on pooled agents, rewards without outcomes and outcomes of failures alone; none where all is well."""
-    return (*_pooled(groups), *_without_outcome(groups), *_failures_alone(groups))
+    """Warnings on tasks run once, pooled agents, rewards without outcomes and outcomes of failures alone."""
+    return (*_run_once(groups), *_pooled(groups), *_without_outcome(groups), *_failures_alone(groups))
 
 
 def _mixtures(groups: Sequence[RolloutGroup]) -> list[Mixture]:
@@ -38,6 +38,15 @@ def _mixtures(groups: Sequence[RolloutGroup]) -> list[Mixture]:
         for rollout in group.rollouts:
             mixtures.add(rollout)
     return mixtures.found()
+
+
+def _run_once(groups: Sequence[RolloutGroup]) -> Iterator[str]:
+    """The first thing a newcomer lacks: without repeats every number is undefined, each for a reason of its own."""
+    if groups and all(len(group.valid) < 2 for group in groups) and any(group.valid for group in groups):
+        yield (
+            "no task has two valid runs, and a run is compared with other runs of its task: run each task at least "
+            "twice, or see by `likewise inspect` whether tasks and runs were told apart as you mean them"
+        )
 
 
 def _pooled(groups: Sequence[RolloutGroup]) -> Iterator[str]:

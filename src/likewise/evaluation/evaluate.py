@@ -11,7 +11,7 @@ from likewise.backends.judges import embedded_judge
 from likewise.backends.label_store import LabelStore
 from likewise.backends.onnx_encoder import embedded_encoder
 from likewise.backends.tool_rules import ToolRules
-from likewise.core.errors import GroupError
+from likewise.core.errors import GroupError, RolloutFormatError
 from likewise.core.estimate import Estimate
 from likewise.core.group import RolloutGroup, group_rollouts
 from likewise.core.labels import UNCERTAIN_BELOW
@@ -94,7 +94,7 @@ def evaluate(
     files = (*getattr(rollouts, "files", ()), *files)
     groups = group_rollouts(rollouts)
     if not groups:
-        raise GroupError("there are no rollouts to evaluate")
+        raise GroupError(f"there are no rollouts to evaluate{_left_out(excluded)}")
     if not pool:
         refuse_mixtures(groups)
     warnings = (*warnings, *cautions(groups))
@@ -145,6 +145,15 @@ def evaluate(
     )
 
 
+def _left_out(excluded: Sequence[Excluded]) -> str:
+    """Of records that could not be read: how many, and where and why the first."""
+    if not excluded:
+        return ""
+    first = excluded[0]
+    place = RolloutFormatError(first.path, first.reason, line=first.line, pointer=first.pointer)
+    return f"; {len(excluded)} record(s) left out, the first: {place if first.path else first.reason}"
+
+
 def _not_measured(failures: Iterable[str]) -> Iterator[str]:
     """One warning a reason, the commonest first; an endpoint may word each of its failures anew."""
     reasons = Counter(failures).most_common()
@@ -168,6 +177,8 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
         values = [value for score in scores if (value := pick(score).value) is not None]
         return _mean(values, what, confidence, resamples, seed)
 
+    repeated = any(len(score.valid) > 1 for score in scores)
+    pairs = "a pair of runs that was measured" if repeated else "two valid rollouts"
     forks = [score.first_fork for score in scores if score.first_fork is not None]
     outcomes = {score.task_id: [r.success for r in score.valid if r.success is not None] for score in scores}
     failed = any(len(score.valid) < len(score.rollouts) for score in scores)
@@ -177,9 +188,9 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
         rollouts=sum(len(score.rollouts) for score in scores),
         valid=sum(len(score.valid) for score in scores),
         success_rate=over_tasks(lambda s: s.success_rate, "an outcome"),
-        rsd=over_tasks(lambda s: s.rsd, "two valid rollouts"),
-        rsd_normalised=over_tasks(lambda s: s.rsd_normalised, "two valid rollouts"),
-        aligned_rsd=over_tasks(lambda s: s.aligned_rsd, "two valid rollouts"),
+        rsd=over_tasks(lambda s: s.rsd, pairs),
+        rsd_normalised=over_tasks(lambda s: s.rsd_normalised, pairs),
+        aligned_rsd=over_tasks(lambda s: s.aligned_rsd, pairs),
         total_variance=over_tasks(lambda s: s.total_variance, "two final answers"),
         contradiction_share=over_tasks(lambda s: s.contradictions.share, "a judged pair of actions"),
         pass_at_k=_pass_figures(scores, pass_at_k, resamples, seed, confidence),

@@ -161,7 +161,7 @@ def parse_gate(text: str) -> Gate:
     found = _FORM.fullmatch(text)
     if found is None:
         known = ", ".join((*STATES, *TASK_FIGURES))
-        hint = nearest(word, (*STATES, *TASK_FIGURES)) if word.isidentifier() else ""
+        hint = nearest(word, (*STATES, *TASK_FIGURES)) if word.isidentifier() and word not in TASK_FIGURES else ""
         raise ValueError(
             f"{text!r} is no gate{hint}; write FIGURE OPERATOR NUMBER, as in 'rsd > 1.5' or 'pass^4 < 0.8' "
             f"(figures and states: {known}, pass^K)"

@@ -228,9 +228,13 @@ def read_side(path: Path) -> Side:
     try:
         report = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as problem:
-        raise RolloutFormatError(str(path), f"not JSON ({problem})") from None
+        wanted = "a file that `likewise report --json` wrote"
+        line = getattr(problem, "lineno", None)
+        raise RolloutFormatError(str(path), "no report: it is not JSON", line=line, expected=wanted) from None
     if not isinstance(report, dict) or report.get("schema") != REPORT_SCHEMA:
-        raise RolloutFormatError(str(path), "no report", pointer="/schema", expected=REPORT_SCHEMA)
+        raise RolloutFormatError(
+            str(path), "no report", pointer="/schema", expected=f"{REPORT_SCHEMA}, by `likewise report --json`"
+        )
     tasks: dict[str, TaskFigures] = {}
     place = ""
     try:

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from likewise.core.errors import RolloutFormatError
+from likewise.core.paths import no_such_file
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -190,7 +191,7 @@ def open_archive(path: Path, limits: Limits = LIMITS) -> Iterator[Archive]:
     try:
         archive = zipfile.ZipFile(path)
     except FileNotFoundError:
-        raise RolloutFormatError(str(path), "no such file") from None
+        raise RolloutFormatError(str(path), no_such_file(path)) from None
     except zipfile.BadZipFile as error:
         raise RolloutFormatError(str(path), f"a zip file that cannot be opened: {error}") from None
     except (*_BROKEN, *_LIBRARY) as error:

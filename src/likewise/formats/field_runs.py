@@ -10,7 +10,7 @@ from typing import Final
 from likewise.core.rollout import Action, Excluded, JsonValue, Observation, Rollout, StopReason, ToolCall, Turn
 from likewise.formats.assemble import FINISHED, NO_ANSWER, UNKNOWN_END, Ending, assemble, broken, cut, task_of
 from likewise.formats.field_map import Calls, FieldMap, Messages, Turns, find, has, is_set, text_of
-from likewise.formats.fields import FieldError, as_list, as_object, child, first_line, ordinal
+from likewise.formats.fields import FieldError, as_list, as_object, bounded, child, first_line, ordinal
 from likewise.formats.files import Lines
 from likewise.formats.messages import EMPTY, Conversation
 from likewise.formats.rollout_set import Parsed
@@ -221,7 +221,7 @@ def _call(turn: dict[str, JsonValue], fields: Calls) -> ToolCall | None:
             arguments |= value
         elif is_set(value):
             arguments[path.partition("@")[0].rpartition(".")[2]] = value
-    return ToolCall(name, {key: value for key, value in arguments.items() if key not in fields.drop})
+    return ToolCall(name, bounded({key: value for key, value in arguments.items() if key not in fields.drop}))
 
 
 @dataclass(slots=True)

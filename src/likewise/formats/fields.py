@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable
 
 from likewise.core.rollout import Excluded, JsonValue, Rollout
 
 __all__ = [
+    "DEEPEST",
     "FieldError",
     "as_flag",
     "as_list",
     "as_object",
     "as_optional_text",
     "as_text",
+    "bounded",
     "child",
     "collect",
     "first_line",
@@ -25,6 +28,8 @@ __all__ = [
     "type_name",
 ]
 
+DEEPEST = 100
+"""Levels of arguments that are kept as an object: what compares them goes down level by level."""
 _TYPE_NAMES = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
 _TYPE_NAMES |= {list: "a list", dict: "an object"}
 
@@ -131,6 +136,11 @@ def nesting(value: JsonValue) -> int:
         depth += 1
         level = [item for outer in level for item in _items(outer)]
     return depth
+
+
+def bounded(arguments: dict[str, JsonValue]) -> dict[str, JsonValue] | str:
+    """Arguments of a call; as text where they are nested deeper than what compares them can go."""
+    return arguments if nesting(arguments) <= DEEPEST else json.dumps(arguments)
 
 
 def _items(value: JsonValue) -> list[JsonValue]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from likewise.core.errors import RolloutFormatError
+from likewise.core.paths import no_such_file
 from likewise.core.rollout import Excluded, JsonValue
 from likewise.formats.compressed import GZIP, ZIP, gunzip
 
@@ -80,7 +81,7 @@ def _raw_bytes(path: Path, limit: int) -> bytes:
                 return gunzip(file, path, os.fstat(file.fileno()).st_size, limit)
             return data + file.read(limit if limit < 0 else max(0, limit - len(data)))
     except FileNotFoundError:
-        raise RolloutFormatError(str(path), "no such file") from None
+        raise RolloutFormatError(str(path), no_such_file(path)) from None
     except RolloutFormatError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

@@ -11,6 +11,7 @@ Decisions:
 - Success and reward are those of the first scorer; the values of all are in `meta["scores"]`. C is success, I, N and P
   are none (P is worth 0.5), booleans say it, and a number says it where the scorer is measured by its accuracy: from 1
   on. Any other number is a reward only.
+- A sample that was scored on its way (intermediate scores) has the score after each turn in `meta["progress"]`.
 - Messages given with the sample are nobody's actions. Tools that the provider runs itself are calls like any other.
 """
 
@@ -43,6 +44,7 @@ from likewise.formats.inspect_samples import (
     archived_samples,
     chat_messages,
     grade,
+    intermediate_progress,
     member_json,
     objects_in,
     scorers_of,
@@ -209,6 +211,7 @@ def _rollout(sample: dict[str, JsonValue], pointer: str, log: _Log) -> Rollout:
     reward, success, notes = _graded(sample, log)
     if ending.stop is StopReason.CUT and _limit(sample) != _BY_A_PERSON:
         success = bool(success)
+    curve = intermediate_progress(sample, len(talk.turns), reward)
     retries = sample.get("error_retries")
     more = [*notes, *([MISSING] if missing else [])]
     more += [f"tried again after {len(retries)} error(s)"] if isinstance(retries, list) and retries else []
@@ -220,7 +223,7 @@ def _rollout(sample: dict[str, JsonValue], pointer: str, log: _Log) -> Rollout:
         path=str(log.path),
         reward=reward,
         success=success,
-        meta=_meta(sample, log, identity, epoch),
+        meta=_meta(sample, log, identity, epoch) | ({"progress": curve} if curve else {}),
     )
 
 

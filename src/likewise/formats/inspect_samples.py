@@ -19,6 +19,7 @@ __all__ = [
     "archived_samples",
     "chat_messages",
     "grade",
+    "intermediate_progress",
     "member_json",
     "objects_in",
     "scorers_of",
@@ -156,6 +157,32 @@ def scores_of(sample: dict[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     if scores is None and isinstance(sample.get("score"), dict):
         scores = {"score": sample["score"]}
     return {key: each for key, each in scores.items() if isinstance(each, dict)} if isinstance(scores, dict) else {}
+
+
+def intermediate_progress(sample: dict[str, JsonValue], turns: int, last: float | None) -> list[JsonValue]:
+    """The score after each turn, where the log scored the sample on its way: p_0 .. p_T, 0 until the first score.
+
+    Args:
+        sample: The sample with its events.
+        turns: Turns of the run.
+        last: Its reward, which is its progress at the end; None where it has none.
+
+    Returns:
+        turns + 1 numbers in [0, 1]; empty without scores on the way, or where the calls of the model are not the turns.
+    """
+    curve: list[JsonValue] = []
+    reached, scored = 0.0, 0
+    for event in objects_in(sample.get("events")):
+        if event.get("event") == "model":
+            curve.append(reached)
+        score = event.get("score")
+        if event.get("event") == "score" and event.get("intermediate") is True and isinstance(score, dict):
+            value, _, _ = grade(score.get("value"), accurate=False)
+            if value is None or not 0 <= value <= 1:
+                return []
+            reached, scored = value, scored + 1
+    usable = scored and len(curve) == turns and (last is None or 0 <= last <= 1)
+    return [*curve, reached if last is None else last] if usable else []
 
 
 def scorers_of(header: dict[str, JsonValue]) -> tuple[list[str], set[str]]:

@@ -29,6 +29,7 @@ from likewise.formats.fields import (
     as_list,
     as_object,
     as_text,
+    bounded,
     child,
     first_line,
     identifier,
@@ -180,13 +181,13 @@ def _text(value: JsonValue) -> str:
 
 def _arguments(value: JsonValue, building: _Builder) -> dict[str, JsonValue] | str:
     if isinstance(value, dict):
-        return value
+        return bounded(value)
     text = _text(value)
     if not text.strip():
         return {}
     literal = python_object(text)
     building.notes[UNPARSED if literal is None else LITERAL] = None
-    return text if literal is None else literal
+    return text if literal is None else bounded(literal)
 
 
 def _ending(top: dict[str, JsonValue], talk: Conversation) -> tuple[Ending, bool | None]:

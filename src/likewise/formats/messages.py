@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from likewise.core.rollout import Action, JsonValue, Observation, ToolCall, Turn
-from likewise.formats.fields import FieldError, as_list, as_object, as_text, child, nesting, type_name
+from likewise.formats.fields import DEEPEST, FieldError, as_list, as_object, as_text, child, nesting, type_name
 from likewise.formats.literals import python_object
 
 __all__ = ["Conversation", "read_messages"]
@@ -24,7 +24,6 @@ _CALL_KEYS = frozenset({"function_call", "tool_call", "tool_calls", "tool_use", 
 _CALL_KEY = re.compile(rf'"(?:{"|".join(sorted(_CALL_KEYS))})"\s*:')
 _LABELS = frozenset({"type", "role"})  # say what an envelope is, not what is in it
 _CALL_TAGS = ("<tool_call>", "<function_call>", "<function=", "<tool_use>", "<invoke ")
-_DEEPEST_ARGUMENTS = 100
 
 UNPARSED = "arguments that do not parse"
 LITERAL = "arguments written as a Python literal"
@@ -189,7 +188,7 @@ def _arguments(value: JsonValue, builder: _Builder) -> dict[str, JsonValue] | st
     raw = value if isinstance(value, str) else json.dumps(value)
     if parsed is None or (isinstance(parsed, str) and not parsed.strip()):
         return {}
-    if isinstance(parsed, dict) and nesting(parsed) <= _DEEPEST_ARGUMENTS:
+    if isinstance(parsed, dict) and nesting(parsed) <= DEEPEST:
         return parsed
     if isinstance(parsed, dict):
         builder.note(TOO_DEEP)

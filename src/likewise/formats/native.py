@@ -18,6 +18,7 @@ from uuid import uuid4
 from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import Action, JsonValue, Observation, Rollout, StopReason, ToolCall, Turn
 from likewise.formats.fields import (
+    DEEPEST,
     FieldError,
     as_flag,
     as_list,
@@ -26,6 +27,7 @@ from likewise.formats.fields import (
     as_text,
     child,
     collect,
+    nesting,
     reward_and_notes,
 )
 from likewise.formats.files import outline, read_lines
@@ -151,6 +153,11 @@ def _observations_to_json(observations: tuple[Observation, ...]) -> list[JsonVal
 
 
 def _action_to_json(action: Action) -> dict[str, JsonValue]:
+    for call in action.tool_calls:
+        if not isinstance(call.arguments, str) and (depth := nesting(call.arguments)) > DEEPEST:
+            raise ValueError(
+                f"arguments of {call.name!r} are nested {depth} levels deep, at most {DEEPEST} are read back"
+            )
     calls: list[JsonValue] = [{"name": call.name, "arguments": call.arguments} for call in action.tool_calls]
     return {"text": action.text, "tool_calls": calls}
 
@@ -210,6 +217,9 @@ def _call(value: JsonValue, pointer: str) -> ToolCall:
     arguments = call.get("arguments", {})
     if not isinstance(arguments, str):
         arguments = as_object(arguments, child(pointer, "arguments"))
+        if (depth := nesting(arguments)) > DEEPEST:
+            problem = f"nested too deeply: {depth} levels (expected at most {DEEPEST}, or a string)"
+            raise FieldError(child(pointer, "arguments"), problem)
     return ToolCall(as_text(call.get("name"), child(pointer, "name")), arguments)
 
 

@@ -33,7 +33,7 @@ from likewise.formats import (
     toolsandbox,
     uqlm,
 )
-from likewise.formats.files import read_head
+from likewise.formats.files import outline, read_head
 from likewise.formats.identity import Identities
 from likewise.formats.mapped import mapped_by
 from likewise.formats.rollout_set import Parsed, RolloutSet
@@ -286,7 +286,18 @@ def _recognise(path: Path, formats: dict[str, Format]) -> str:
         if reason is None:
             return name
         declined[name] = reason
+    _refuse_what_is_known(path)
     raise UnknownFormatError(str(path), declined)
+
+
+def _refuse_what_is_known(path: Path) -> None:
+    """Say what a file is where it is no log but can be told all the same."""
+    head = read_head(path)
+    if head.startswith("PK\x03\x04"):
+        raise RolloutFormatError(str(path), "a zip archive; unpack it and name the files in it")
+    schema = outline(head).texts.get("schema", "")
+    if schema.startswith("likewise."):
+        raise RolloutFormatError(str(path), f"no recorded runs: likewise wrote this itself ({schema})")
 
 
 def _sniffed(path: Path, formats: dict[str, Format]) -> Iterator[tuple[str, str | None]]:

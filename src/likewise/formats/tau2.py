@@ -9,6 +9,8 @@ Decisions:
   task's `initial_state.message_history` are prepared: nobody's actions, all of them observations of turn 0.
 - Calls with requestor "user" are made by the simulated user: they and their results are observations.
 - There is no system message; the policy is in `info`, and its hash in `meta["policy_sha256"]`.
+- Sub-goals are the `action_checks` of the run, else the task's expected actions (a run that was cut has no checks, and
+  the goals it had all the same); `meta["progress"]` has the share met after each turn. The log's verdicts stand.
 - Trials are sorted. Every file may number its trials from 0, so run ids carry the file: `label#task#trial`.
 """
 
@@ -38,6 +40,7 @@ from likewise.formats.fields import (
 from likewise.formats.files import outline, read_json
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.sub_goals import Made, SubGoal, agent_calls, progress_curve
 
 __all__ = ["DESCRIPTION", "NAME", "read", "sniff"]
 
@@ -59,6 +62,7 @@ class _File:
     label: str
     meta: dict[str, JsonValue]
     histories: dict[str, list[JsonValue]]
+    goals: dict[str, list[SubGoal]]
     seen: dict[str, int] = field(default_factory=dict)
 
 
@@ -87,7 +91,7 @@ def read(path: Path, label: str) -> Parsed:
         common = _common_meta(as_object(top.get("info", {}) or {}, "/info"), path)
     except FieldError as error:
         raise RolloutFormatError(str(path), error.problem, pointer=error.pointer) from None
-    source = _File(path, label, common, _histories(top.get("tasks")))
+    source = _File(path, label, common, _histories(top.get("tasks")), _expected(top.get("tasks")))
 
     def make(record: dict[str, JsonValue], pointer: str) -> Rollout:
         return _rollout(record, pointer, source)
@@ -144,6 +148,10 @@ def _rollout(record: dict[str, JsonValue], pointer: str, source: _File) -> Rollo
     meta = {**source.meta, "trial": trial, **scalars(record, ("seed", "termination_reason"))}
     meta |= {"record_id": record["id"]} if isinstance(record.get("id"), str) else {}
     meta |= _copies(record)
+    goals = _checked(reward_info) or source.goals.get(task_id, [])
+    if talk.turns and goals:
+        calls = [*agent_calls(talk.turns), *_user_calls(messages, scripted)]
+        meta["progress"] = progress_curve(goals, calls, len(talk.turns))
     if stop is StopReason.INVALID:
         meta |= {} if reward is None else {"logged_reward": reward}
         reward = success = None
@@ -184,6 +192,56 @@ def _scripted(messages: object, history: list[JsonValue]) -> int:
     first = messages[0]
     greeting = isinstance(first, dict) and first.get("role") == "assistant" and first.get("usage") is None
     return int(greeting and not first.get("cost") and not first.get("tool_calls"))
+
+
+def _checked(reward_info: dict[str, JsonValue]) -> list[SubGoal]:
+    """The sub-goals of a run with the log's verdict on each."""
+    checks = reward_info.get("action_checks")
+    found = []
+    for check in checks if isinstance(checks, list) else []:
+        action, verdict = (
+            (check.get(key) for key in ("action", "action_match")) if isinstance(check, dict) else (None, 0)
+        )
+        found += _goals([action], verdict if isinstance(verdict, bool) else None)
+    return found
+
+
+def _expected(tasks: JsonValue) -> dict[str, list[SubGoal]]:
+    """The expected actions of those tasks that have any."""
+    found: dict[str, list[SubGoal]] = {}
+    for task in tasks if isinstance(tasks, list) else []:
+        actions = _section(task, "evaluation_criteria").get("actions") if isinstance(task, dict) else None
+        if isinstance(task, dict) and isinstance(actions, list):
+            found[str(task.get("id"))] = _goals(actions)
+    return found
+
+
+def _goals(actions: list[JsonValue], met: bool | None = None) -> list[SubGoal]:
+    goals = []
+    for action in actions:
+        name, arguments, compared = (
+            (action.get(key) for key in ("name", "arguments", "compare_args"))
+            if isinstance(action, dict)
+            else (None, None, None)
+        )
+        if isinstance(name, str) and isinstance(arguments, dict):
+            counted = tuple(str(each) for each in compared) if isinstance(compared, list) else None
+            goals.append(SubGoal(name, arguments, counted, met))
+    return goals
+
+
+def _user_calls(messages: JsonValue, scripted: int) -> list[Made]:
+    """The calls of the simulated user, which some tasks expect, after as many turns as the agent had taken."""
+    made: list[Made] = []
+    turns = 0
+    for index, message in enumerate(messages if isinstance(messages, list) else []):
+        role = message.get("role") if isinstance(message, dict) else None
+        turns += role == "assistant" and index >= scripted
+        calls = message.get("tool_calls") if isinstance(message, dict) and role == "user" else None
+        for call in calls if isinstance(calls, list) else []:
+            if isinstance(call, dict) and isinstance(name := call.get("name"), str):
+                made.append((turns, name, call.get("arguments")))
+    return made
 
 
 def _gist(message: JsonValue) -> tuple[JsonValue, JsonValue]:

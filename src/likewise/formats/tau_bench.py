@@ -6,6 +6,8 @@ Decisions:
 - A run with `info.error`, or without messages or any action, failed in the harness: INVALID. The 0.0 that the harness
   writes for it is no reward: reward and success are None, the 0.0 stays in `meta["logged_reward"]`.
 - The files name no model: run ids and `meta["file"]` carry the file's name, and files are not to be pooled blindly.
+- Sub-goals are the actions that the task expects (`info.task.actions`); `meta["progress"]` has the share of them that
+  were taken after each turn, with the same arguments. The reward is not made of them: it compares data bases.
 - Calls of the tool `think` are calls like any other.
 """
 
@@ -30,6 +32,7 @@ from likewise.formats.fields import (
 from likewise.formats.files import outline, read_json
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.sub_goals import SubGoal, agent_calls, progress_curve
 
 __all__ = ["DESCRIPTION", "NAME", "read", "sniff"]
 
@@ -90,6 +93,8 @@ def _rollout(record: dict[str, JsonValue], pointer: str, path: Path, label: str,
     talk = read_messages(record.get("traj"), child(pointer, "traj"))
     reward, reward_notes = reward_and_notes(record.get("reward"))
     meta: dict[str, JsonValue] = {"file": path.name, **scalars(record, ("trial",)), **scalars(info, ("user_cost",))}
+    if talk.turns and (goals := _goals(info)):
+        meta["progress"] = progress_curve(goals, agent_calls(talk.turns), len(talk.turns))
     stop, problem, notes = _ending(info, talk)
     success = None if reward is None else reward >= _SOLVED
     if stop is StopReason.INVALID:
@@ -110,6 +115,17 @@ def _rollout(record: dict[str, JsonValue], pointer: str, path: Path, label: str,
         meta=meta,
         last_observations=talk.last_observations,
     )
+
+
+def _goals(info: dict[str, JsonValue]) -> list[SubGoal]:
+    task = info.get("task")
+    actions = task.get("actions") if isinstance(task, dict) else None
+    goals = []
+    for action in actions if isinstance(actions, list) else []:
+        name, arguments = (action.get("name"), action.get("kwargs")) if isinstance(action, dict) else (None, None)
+        if isinstance(name, str) and isinstance(arguments, dict):
+            goals.append(SubGoal(name, arguments))
+    return goals
 
 
 def _ending(info: dict[str, JsonValue], talk: Conversation) -> tuple[StopReason, str | None, tuple[str, ...]]:

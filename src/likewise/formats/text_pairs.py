@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import IO, Final, cast
 
 from likewise.core.errors import RolloutFormatError
+from likewise.core.paths import no_such_file
 from likewise.core.rollout import Excluded
 
 __all__ = ["FIELDS", "KEPT_EXCLUSIONS", "TextPairFile", "pair_fields"]
@@ -100,7 +101,7 @@ class TextPairFile:
                     elif content := line.removeprefix(_BOM if number == 1 else b"").strip():
                         yield number, content
         except FileNotFoundError:
-            raise RolloutFormatError(self.path, "no such file") from None
+            raise RolloutFormatError(self.path, no_such_file(self.path)) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise RolloutFormatError(self.path, f"the compressed file does not unpack ({error})", line=number) from None
         except (OSError, ValueError) as error:

@@ -36,6 +36,7 @@ _SUMMARY: Final = "result_summary.json"
 _TRAJECTORIES: Final = "trajectories"
 _CONVERSATION: Final = "conversation.json"
 _CONTEXT: Final = "execution_context.json"
+_LONGEST_NAME: Final = 255  # bytes; of a longer one the file system says so by an error
 READ_TOGETHER: Final = frozenset({_SUMMARY, _CONVERSATION, _CONTEXT})
 """Names of files that are equal in two folders as soon as two runs went alike: no copies."""
 
@@ -95,7 +96,8 @@ def read(path: Path, label: str) -> Parsed:
 
 def _rollout(result: dict[str, JsonValue], place: str, path: Path, label: str) -> Rollout:
     name = as_text(result.get("name"), child(place, "name"))
-    if not name.strip() or name in (".", "..") or {"/", "\\", "\0"} & set(name):
+    too_long = len(name.encode("utf-8", "replace")) > _LONGEST_NAME
+    if too_long or not name.strip() or name in (".", "..") or {"/", "\\", "\0"} & set(name):
         raise FieldError(child(place, "name"), "a scenario's name that no folder can have")
     folder = path.parent / _TRAJECTORIES / name
     meta: dict[str, JsonValue] = {"file": path.name, "folder": path.parent.name}

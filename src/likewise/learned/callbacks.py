@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from types import new_class
 from typing import Any
 
 from likewise.core.rollout import Action, JsonValue, Observation, ToolCall
@@ -126,7 +127,9 @@ def agent_hooks(monitor: Monitor, on_escalate: Callable[[Reading], object] | Non
         from agents import RunHooks  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return AgentHooks(monitor, on_escalate)
-    made = type("MonitorHooks", (AgentHooks, RunHooks), {})
+    made = new_class(
+        "MonitorHooks", (AgentHooks, RunHooks)
+    )  # RunHooks may be a generic alias, of which no type() is made
     hooks: AgentHooks = made(monitor, on_escalate)
     return hooks
 

@@ -69,7 +69,7 @@ class Curves:
             "claim": self.claim,
             "states": self.states,
             "unfamiliar": self.unfamiliar,
-            "excluded": self.excluded,
+            "excluded_count": self.excluded,
             "runs": [
                 {
                     "task_id": run.task_id,

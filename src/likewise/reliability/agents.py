@@ -16,7 +16,16 @@ import anyio
 import anyio.from_thread
 from anyio.lowlevel import current_token
 
-__all__ = ["Agent", "CallableAgent", "QueryScope", "RunInfo", "SamplingAgent", "as_agent", "current_run"]
+__all__ = [
+    "Agent",
+    "CallableAgent",
+    "QueryScope",
+    "RunInfo",
+    "SamplingAgent",
+    "as_agent",
+    "current_run",
+    "runs_under_way",
+]
 
 Agent: TypeAlias = Callable[[Any], Any] | Callable[[Any], Awaitable[Any]]
 """What a user wraps: takes the query, returns text, fields, a message or an `AgentOutput`."""
@@ -50,9 +59,26 @@ class RunInfo:
 _RUN: ContextVar[RunInfo | None] = ContextVar("likewise_run", default=None)
 
 
+class _Count:
+    def __init__(self) -> None:
+        self.value, self.lock = 0, threading.Lock()
+
+    def add(self, more: int) -> None:
+        with self.lock:
+            self.value += more
+
+
+_UNDER_WAY = _Count()
+
+
 def current_run() -> RunInfo | None:
     """The run that the calling code is part of; None outside of one."""
     return _RUN.get()
+
+
+def runs_under_way() -> int:
+    """Runs of callables under way in this process, of all queries."""
+    return _UNDER_WAY.value
 
 
 @runtime_checkable
@@ -76,10 +102,22 @@ class CallableAgent:
     abandoned: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    @property
+    def is_async(self) -> bool:
+        """Whether it runs in the event loop."""
+        return _is_async(self.function)
+
     async def run(self, query: Any, info: RunInfo) -> object:  # noqa: ANN401 - a query is the agent's own
         """One output. The query is copied, so that one run cannot change what another is asked."""
         own = query if isinstance(query, str) else deepcopy(query)
-        if _is_async(self.function):
+        _UNDER_WAY.add(1)
+        try:
+            return await self._run(own, info)
+        finally:
+            _UNDER_WAY.add(-1)
+
+    async def _run(self, own: object, info: RunInfo) -> object:
+        if self.is_async:
             token = _RUN.set(info)
             try:
                 return await self.function(own)
@@ -140,16 +178,21 @@ def _is_async(function: Callable[[Any], Any]) -> bool:
 
 
 def as_agent(agent: object) -> CallableAgent | SamplingAgent:
-    """What the runner takes.
+    """What the runner takes; agents of frameworks are known by their classes.
 
     Raises:
-        TypeError: It can be neither called nor sampled.
+        TypeError: It can be neither called nor sampled, and is no framework's.
     """
     if isinstance(agent, SamplingAgent):
         return agent
+    from likewise.reliability.integrations.registry import adapted  # here, since adapters know what agents return
+
+    function = adapted(agent)
+    if function is not None:
+        return CallableAgent(function)
     if callable(agent):
         return CallableAgent(agent)
     raise TypeError(
-        f"an agent is a function of the query (sync or async) or an Endpoint, got {type(agent).__name__}; "
-        "wrap what it has: lambda query: my_agent.run(query)"
+        f"an agent is a function of the query (sync or async), an Endpoint or an agent of a framework, "
+        f"got {type(agent).__name__}; wrap what it has: lambda query: my_agent.run(query)"
     )

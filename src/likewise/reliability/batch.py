@@ -102,7 +102,10 @@ def _lines(path: Path, torn_end: bool = False) -> Iterator[tuple[int, Any]]:
             except (ValueError, RecursionError) as problem:
                 if torn_end and not raw.endswith(b"\n"):
                     return
-                raise RolloutFormatError(str(path), f"not JSON ({problem})", line=line) from None
+                why = f"{problem.msg}, column {problem.colno}" if isinstance(problem, json.JSONDecodeError) else problem
+                raise RolloutFormatError(
+                    str(path), f"not JSON: {why}", line=line, expected="a line of JSON: a text stands in quotes"
+                ) from None
 
 
 async def run_batch(

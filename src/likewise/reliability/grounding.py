@@ -14,24 +14,22 @@ from enum import StrEnum
 
 import numpy as np
 
-from likewise.backends.sentences import split_sentences
+from likewise.backends.judge_each import judge_each
 from likewise.backends.slots import extract_slots, slot_verdict
+from likewise.core.errors import LabelError
 from likewise.core.estimate import Estimate
 from likewise.core.labels import Entailment, Judgement, Relation
 from likewise.core.protocols import Encoder, Judge
 from likewise.metrics.resampling import wilson_share
+from likewise.reliability.passages import Passage, Source, passages_of, spans_of
 
 __all__ = ["GroundedSentence", "Grounding", "GroundingReport", "Source", "ground"]
 
 NEAREST = 6
 """Passages that a sentence is read against: half of them the nearest by meaning, half by shared words."""
-WINDOW = 3
-"""Sentences of the longest passage: what a sentence says is often spread over neighbours."""
 CONTRADICTED_ABOVE = 0.7
 MOST_SENTENCES = 60
 """Sentences of an answer that are checked."""
-MOST_PASSAGES = 4_000
-"""Passages of all sources together; the rest of longer sources is said to be unread."""
 _WORD = re.compile(r"\w+")
 
 
@@ -43,14 +41,8 @@ class Grounding(StrEnum):
     NOT_FOUND = "not found"
     NO_CLAIM = "no claim"
     """A question or a greeting: nothing to support."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A text to check against: a file's content, a retrieved passage, a tool's output."""
-
-    name: str
-    text: str
+    NOT_JUDGED = "not judged"
+    """The judge reads neither the sentence nor a passage near it (another language): not measured, so in no share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +91,6 @@ class GroundingReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    source: str
-    text: str
-    start: int
-    end: int
-    words: frozenset[str]
-
-
 def ground(
     answer: str,
     sources: Sequence[Source] | Mapping[str, str],
@@ -119,15 +102,16 @@ def ground(
     Args:
         answer: What is checked.
         sources: Texts by name.
-        judge: Reads (passage, sentence); the probabilities with the passage as premise count.
+        judge: Reads (passage, sentence); the probabilities with the passage as premise count, so that a directed NLI is
+            wanted: a passage that says more than the sentence supports it all the same.
         encoder: Finds passages by meaning; by shared words alone where None.
 
     Returns:
-        The report; its share is undefined where the answer makes no claim.
+        The report; its share is undefined where the answer makes no claim, or none could be judged.
     """
     given = [Source(n, t) for n, t in sources.items()] if isinstance(sources, Mapping) else list(sources)
-    passages, unread = _passages(given)
-    spans = _spans(answer)
+    passages, unread = passages_of(given)
+    spans = spans_of(answer)
     if len(spans) > MOST_SENTENCES:
         unread.append(f"{len(spans) - MOST_SENTENCES} sentence(s) of the answer")
         spans = spans[:MOST_SENTENCES]
@@ -135,7 +119,12 @@ def ground(
     near = _nearest([text for text, _, _ in claims], passages, encoder)
     pairs = [(passage.text, text) for (text, _, _), found in zip(claims, near, strict=True) for passage in found]
     distinct = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
-    judged = dict(zip(distinct, judge.judge(distinct), strict=True))
+    judged, problem = dict[tuple[str, str], Judgement](), ""
+    for pair, outcome in judge_each(judge, distinct):
+        if isinstance(outcome, LabelError):
+            problem = problem or str(outcome)
+        else:
+            judged[pair] = outcome
     judged.update((pair, Judgement.certain(Relation.EQUIVALENT, "identical")) for pair in pairs if pair[0] == pair[1])
     decided = {
         (start, end): _decide(text, start, end, found, judged)
@@ -146,40 +135,19 @@ def ground(
         for text, start, end in spans
     )
     supported = sum(sentence.status is Grounding.SUPPORTED for sentence in sentences)
-    return GroundingReport(sentences, wilson_share(supported, len(claims), "claim"), tuple(unread))
+    missed = sum(sentence.status is Grounding.NOT_JUDGED for sentence in sentences)
+    if missed:
+        unread.append(f"{missed} sentence(s) of the answer could not be judged: {problem}")
+    if claims and missed == len(claims):
+        return GroundingReport(sentences, Estimate.undefined(f"no sentence could be judged: {problem}"), tuple(unread))
+    return GroundingReport(sentences, wilson_share(supported, len(claims) - missed, "claim"), tuple(unread))
 
 
 def _is_claim(text: str) -> bool:
     return not text.rstrip().endswith("?") and len(_WORD.findall(text)) >= 3
 
 
-def _spans(text: str) -> list[tuple[str, int, int]]:
-    """Sentences with their offsets."""
-    spans, position = [], 0
-    for sentence in split_sentences(text):
-        start = text.index(sentence, position)
-        position = start + len(sentence)
-        spans.append((sentence, start, position))
-    return spans
-
-
-def _passages(sources: Sequence[Source]) -> tuple[list[_Passage], list[str]]:
-    """Each sentence of each source alone, and each with the ones after it."""
-    passages: list[_Passage] = []
-    unread = []
-    for source in sources:
-        spans = _spans(source.text)
-        for i, (_, start, _) in enumerate(spans):
-            if len(passages) + WINDOW > MOST_PASSAGES:
-                unread.append(f"{source.name} from character {start} on")
-                break
-            for _, _, end in spans[i : i + WINDOW]:
-                text = source.text[start:end]
-                passages.append(_Passage(source.name, text, start, end, frozenset(_WORD.findall(text.casefold()))))
-    return passages, unread
-
-
-def _nearest(claims: Sequence[str], passages: Sequence[_Passage], encoder: Encoder | None) -> list[list[_Passage]]:
+def _nearest(claims: Sequence[str], passages: Sequence[Passage], encoder: Encoder | None) -> list[list[Passage]]:
     if not passages or not claims:
         return [[] for _ in claims]
     similar = None
@@ -198,18 +166,21 @@ def _nearest(claims: Sequence[str], passages: Sequence[_Passage], encoder: Encod
 
 
 def _decide(
-    claim: str, start: int, end: int, near: Sequence[_Passage], judged: Mapping[tuple[str, str], Judgement]
+    claim: str, start: int, end: int, near: Sequence[Passage], judged: Mapping[tuple[str, str], Judgement]
 ) -> GroundedSentence:
     """Supported by the passage that entails most, unless its values differ; else contradicted; else not found."""
     if not near:
         return GroundedSentence(claim, start, end, Grounding.NOT_FOUND, rule="no passage")
+    near = [passage for passage in near if (passage.text, claim) in judged]
+    if not near:
+        return GroundedSentence(claim, start, end, Grounding.NOT_JUDGED, rule="not judged")
     triples = [judged[passage.text, claim].forward for passage in near]
     best = max(range(len(near)), key=lambda i: triples[i][Entailment.ENTAILS])
     worst = max(range(len(near)), key=lambda i: triples[i][Entailment.CONTRADICTS])
 
     def said(i: int, status: Grounding, score: float | None, rule: str) -> GroundedSentence:
         p = near[i]
-        return GroundedSentence(claim, start, end, status, p.source, p.text, p.start, p.end, score, rule)
+        return GroundedSentence(claim, start, end, status, p.source, p.quote, p.start, p.end, score, rule)
 
     for i, passage in enumerate(near):
         verdict = slot_verdict(passage.text, claim)

@@ -71,7 +71,7 @@ class ReliabilityLayer:
             tv: The form of total variance that feeds the reliability.
             handling: What is done with an answer that does not hold.
             running: Deadline, retries, concurrency, how outputs are read.
-            judge: Compares answers; the embedded one where None.
+            judge: Compares answers, and reads sources; the embedded one where None.
             encoder: For embeddings; the embedded one where None and one is needed.
             tool_rules: How tool calls are compared.
             rules: Advice: rules, or a TOML file of them.
@@ -104,6 +104,15 @@ class ReliabilityLayer:
 
                 self._judge = embedded_judge()
             return self._judge
+
+    @cached_property
+    def grounding_judge(self) -> Judge:
+        """What reads a passage and a sentence: the judge's directed part where it has one, else the judge.
+
+        The embedded judge knows the relation of two actions, which is the same both ways; support has a direction.
+        """
+        directed: Judge = getattr(self.judge, "directed", self.judge)
+        return directed
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -186,7 +195,7 @@ class ReliabilityLayer:
             text = next(r.fields.main_answer for r in records if r.index == number and r.fields is not None)
         grounding: GroundingReport | None = None
         if sources and text:
-            grounding = ground(text, sources, self.judge, self.encoder)
+            grounding = ground(text, sources, self.grounding_judge, self.encoder)
         decision, reasons, verb = decide(found, self.handling, grounding)
         verdict = Verdict(
             query=query if isinstance(query, str) else repr(query),
@@ -197,20 +206,23 @@ class ReliabilityLayer:
             measurement=found,
             records=tuple(records),
             remediation_report=advise(measures_of(found, grounding.share.value if grounding else None), self.rules),
-            metadata=account(self.policy, records, session, runner) | self._measured_by(),
+            metadata=account(self.policy, records, session, runner) | self._measured_by(grounding is not None),
             consensus_answer=text,
             grounding=grounding,
         )
         return verdict, verb
 
-    def _measured_by(self) -> dict[str, JsonValue]:
+    def _measured_by(self, grounded: bool) -> dict[str, JsonValue]:
         """What the numbers were made with."""
-        return {
+        made: dict[str, JsonValue] = {
             "judge": self.judge.judge_id,
             "tool_rules": self.tool_rules.rules_id,
             "tv": self.tv.value,
             "critical_threshold": self.critical_threshold,
         }
+        if grounded:
+            made["grounding_judge"] = self.grounding_judge.judge_id
+        return made
 
 
 def _policy(runs: int | None, mode: Mode | str, threshold: float, error: float, budget: int) -> Policy:

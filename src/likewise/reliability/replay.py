@@ -3,6 +3,9 @@
 Within one query each distinct call of a reading tool is made once and its result given to all runs. A call that
 changes something is stubbed in all runs (and can be made once, after the verdict, by `commit`), or made once after
 asking. A tool that nobody knows to be reading counts as one that changes something.
+
+Which run a call belongs to is told by its context. A framework may call tools in threads without one; while runs are
+under way, such a call is refused where it changes something, since it could be the same refund for the fifth time.
 """
 
 from __future__ import annotations
@@ -14,15 +17,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
+import anyio.to_thread
 
 from likewise.backends.tool_names import ToolClass
 from likewise.backends.tool_rules import ToolRules
-from likewise.reliability.agents import QueryScope, RunInfo, current_run
+from likewise.reliability.agents import QueryScope, RunInfo, current_run, runs_under_way
 from likewise.reliability.verdict import Decision, Verdict
 
 __all__ = ["ToolRecorder", "ToolRefusedError", "Writes"]
@@ -109,16 +113,32 @@ class ToolRecorder:
         """Whether a tool only reads. What nobody knows to do so does not."""
         return name in self._reading or self._rules.tool_class(name) is ToolClass.READS
 
-    def wrap(self, tool: Tool, name: str | None = None) -> Tool:
-        """The tool behind the recorder, sync or async as it is. Outside of a layer's runs it works as ever."""
+    def wrap(self, tool: Tool, name: str | None = None, *, as_async: bool = False) -> Tool:
+        """The tool behind the recorder, sync or async as it is. Outside of a layer's runs it works as ever.
+
+        Args:
+            tool: A function.
+            name: What it is called; its own name where None.
+            as_async: Make a coroutine function of a sync tool, for frameworks that call sync tools in threads which do
+                not know the run (AutoGen).
+        """
         called = name or tool.__name__
         self._tools[called] = tool
+        if as_async and not inspect.iscoroutinefunction(tool):
+            recorded_sync = self.wrap(tool, called)
+
+            @wraps(tool)
+            async def in_thread(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
+                return await anyio.to_thread.run_sync(partial(recorded_sync, *args, **kwargs))
+
+            return in_thread
         if inspect.iscoroutinefunction(tool):
 
             @wraps(tool)
             async def recorded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
                 info = current_run()
                 if info is None:
+                    self._check_alone(called)
                     return await tool(*args, **kwargs)
                 call, arguments = self._call(info, called, tool, args, kwargs)
                 if call.task_lock is None:
@@ -134,6 +154,7 @@ class ToolRecorder:
         def recorded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
             info = current_run()
             if info is None:
+                self._check_alone(called)
                 return tool(*args, **kwargs)
             call, arguments = self._call(info, called, tool, args, kwargs)
             with call.thread_lock:
@@ -158,6 +179,13 @@ class ToolRecorder:
                 raise ToolRefusedError(f"{call.name}: no such tool here, or arguments that are no object")
             results.append(tool(**call.arguments))
         return results
+
+    def _check_alone(self, name: str) -> None:
+        if runs_under_way() and not self.reads(name):
+            raise ToolRefusedError(
+                f"{name}: this call changes something and does not tell which run it is of, while runs are under way; "
+                "wrap the tool with as_async=True, or call it in the agent's own context"
+            )
 
     def _call(
         self, info: RunInfo, name: str, tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]

@@ -21,6 +21,7 @@ from likewise.reliability.answers import Answers, run_pairs
 from likewise.reliability.cancelling import until_cancelled
 from likewise.reliability.grounding import Source
 from likewise.reliability.handling import OnFail
+from likewise.reliability.home_loop import run_at_home
 from likewise.reliability.policy import Evidence, Mode
 from likewise.reliability.runner import Runner
 from likewise.reliability.runs import RunRecord
@@ -68,14 +69,19 @@ class WrappedAgent:
     def query(self, query: Any, *, sources: Sources = None) -> Verdict:  # noqa: ANN401 - the agent's own
         """Ask once, wait for the verdict. Works in scripts and threads, and inside a running event loop.
 
-        Inside a running loop (a notebook) the runs happen in a loop of another thread and this call blocks; `await
-        aquery(...)` is better there, and needed for an async agent that is tied to the running loop.
+        An async agent runs in one event loop of another thread, the same for all calls of this method, so that a client
+        it holds keeps working; so does any agent inside a running loop (a notebook), where this call blocks. `await
+        aquery(...)` is better there, and needed for an agent that is tied to the running loop.
 
         Raises:
             AgentError: Every run failed.
             UnreliableAnswerError: The handling says so.
             BackendError: The judge does not work.
         """
+        if isinstance(self.agent, CallableAgent) and self.agent.is_async:
+            at_home = run_at_home(self._aquery, query, sources)
+            if at_home is not None:
+                return at_home
         try:
             current_token()
         except RuntimeError:

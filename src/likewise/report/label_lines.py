@@ -114,7 +114,7 @@ class LabelSummary:
             "by_rule": dict(counts.rules.most_common()),
             "not_measured": dict(counts.failures.most_common()),
             "judge_use": {"from_store": self.from_store, "from_model": self.from_judge, "by_class": self.by_class},
-            "excluded": self.excluded,
+            "excluded_count": self.excluded,
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),

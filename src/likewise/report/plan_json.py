@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from likewise.evaluation.plan import DetectPlan, Plan
+from likewise.reliability.mode_plan import ModePlan
 
 __all__ = ["plan_as_json"]
 
 
-def plan_as_json(plan: Plan) -> dict[str, Any]:
+def plan_as_json(plan: Plan, agreement: float | None = None, modes: Sequence[ModePlan] | None = None) -> dict[str, Any]:
     """Plain dictionaries, lists, strings, finite numbers and None; what was not asked is None."""
     return {
         "schema": "likewise.plan/1",
@@ -39,6 +42,7 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
             "at_hand": plan.claim.at_hand,
             "smallest": plan.claim.smallest,
         },
+        "modes": None if modes is None else {"agreement": agreement, "rows": [asdict(mode) for mode in modes]},
         "top_up": None
         if plan.top_up is None
         else [

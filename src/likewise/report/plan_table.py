@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from likewise.evaluation.plan import ClaimPlan, DetectPlan, PassHatPlan, Plan, StablePlan, TopUp
+from likewise.reliability.mode_plan import ModePlan, Otherwise
 from likewise.report.terminal import print_plainly
 from likewise.report.text import middle, one_line
 from likewise.report.words import counted
@@ -20,9 +21,12 @@ __all__ = ["render_plan"]
 _MOST = "over a million"
 
 
-def render_plan(plan: Plan, console: Console) -> None:
+def render_plan(
+    plan: Plan, console: Console, agreement: float | None = None, modes: Sequence[ModePlan] | None = None
+) -> None:
     """Print the answers, one under the other."""
-    print_plainly(Group(*_parts(plan)), console)
+    asked = () if agreement is None or modes is None else _modes(agreement, modes)
+    print_plainly(Group(*_parts(plan), *asked), console)
 
 
 def _parts(plan: Plan) -> Iterator[RenderableType]:
@@ -104,6 +108,35 @@ def _claim(plan: ClaimPlan) -> Iterator[RenderableType]:
             f"{counted(plan.at_hand, 'trial')} without a failure allow no claim below {plan.smallest:.1%} "
             f"(1 − 0.05^(1/{plan.at_hand}))."
         )
+
+
+def _modes(agreement: float, modes: Sequence[ModePlan]) -> Iterator[RenderableType]:
+    yield _said(f"Runs of a query, for an agent that gives its usual answer {agreement:.3g} of the time:", "bold")
+    table = _table("mode", "runs", "on average", "wrong", "undecided")
+    for mode in modes:
+        spent = str(mode.fewest) if mode.fewest == mode.most else f"{mode.fewest} to {mode.most}"
+        one, apart = mode.one_other, mode.all_different
+        table.add_row(
+            mode.mode,
+            spent,
+            _extremes(f"{one.runs:.1f}", f"{apart.runs:.1f}"),
+            _extremes(f"{one.wrong:.3f}", f"{apart.wrong:.3f}"),
+            _extremes(_undecided(one), _undecided(apart)),
+        )
+    yield table
+    yield _said(
+        "Exact, from the modes' own rules. Two numbers: the rest is one other answer / is all different. Wrong: what "
+        "is served (sequential: settled on) is not the usual answer.",
+        "dim",
+    )
+
+
+def _extremes(one: str, other: str) -> str:
+    return one if one == other else f"{one} / {other}"
+
+
+def _undecided(otherwise: Otherwise) -> str:
+    return "-" if otherwise.undecided is None else f"{otherwise.undecided:.3f}"
 
 
 def _top_up(plan: tuple[TopUp, ...]) -> Iterator[RenderableType]:

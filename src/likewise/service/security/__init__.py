@@ -1,0 +1,1 @@
+"""Who may ask for what, how often, and which addresses the service itself may call."""

@@ -1,0 +1,1 @@
+"""Training agents to act alike: rewards, a trainer, environments, collection and recipes."""

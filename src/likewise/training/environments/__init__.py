@@ -1,0 +1,1 @@
+"""Worlds that an agent acts in: tasks, tools, a user, and sub-goals."""

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.reliability.passages import MOST_PASSAGES, Source, passages_of
+
+FLIGHT = (
+    '{"id": "UM3", "cabin": "economy", "flights": [{"number": "HAT1", "price": 117}, {"number": "HAT2", "price": 9}]}'
+)
+
+
+def read(text):
+    return [passage.text for passage in passages_of([Source("s", text)])[0]]
+
+
+def test_prose_is_read_in_windows_of_up_to_three_sentences():
+    assert read("A is so. B is so. C is so. D is so.") == [
+        "A is so.",
+        "A is so. B is so.",
+        "A is so. B is so. C is so.",
+        "B is so.",
+        "B is so. C is so.",
+        "B is so. C is so. D is so.",
+        "C is so.",
+        "C is so. D is so.",
+        "D is so.",
+    ]
+
+
+def test_json_is_read_by_objects_alone_and_with_what_is_in_them():
+    assert read(FLIGHT) == [
+        "id: UM3; cabin: economy; flights: number: HAT1; price: 117, flights: number: HAT2; price: 9",
+        "id: UM3; cabin: economy",
+        "flights: number: HAT1; price: 117",
+        "flights: number: HAT2; price: 9",
+    ]
+    assert read('{"seats_left": ["1A", "2B"], "open": true}') == ["seats left: 1A, 2B; open: true", "open: true"]
+
+
+def test_what_is_quoted_stands_in_the_source():
+    text = f"The tool said:\n{FLIGHT}\nThat is all. Thanks."
+    passages, unread = passages_of([Source("s", text)])
+    assert unread == []
+    assert all(text[p.start : p.end] == p.quote for p in passages)
+    assert (
+        next(p for p in passages if p.text == "flights: number: HAT2; price: 9").quote
+        == '{"number": "HAT2", "price": 9}'
+    )
+    assert {"The tool said:", "That is all."} <= {p.text for p in passages}
+
+
+def test_a_large_object_is_read_by_its_parts_alone():
+    rows = [{"row": i, "note": "x" * 30} for i in range(40)]
+    found = read(json.dumps({"rows": rows, "name": "all"}))
+    assert found[0] == "name: all"
+    assert len(found) == 41
+
+
+@pytest.mark.parametrize(
+    "text", ["[1] is a reference.", '{"a": 1, broken', "{}", "[]", "[1, 2]", "{", '["a" "b"]', "{]"]
+)
+def test_what_is_no_object_with_facts_is_prose(text):
+    assert "".join(read(text)).replace(" ", "").startswith(text.replace(" ", "")[:1])
+
+
+def test_hostile_nesting_and_size_end_soon():
+    began = time.monotonic()
+    read("[" * 100_000)
+    read('{"a":' * 5_000 + "1" + "}" * 5_000)
+    passages, unread = passages_of([Source("s", json.dumps([{"a": i} for i in range(10_000)]))])
+    assert len(passages) <= MOST_PASSAGES
+    assert unread
+    assert time.monotonic() - began < 30
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_every_json_is_walked_to_its_end_and_every_quote_is_its_own_text(value):
+    text = json.dumps(value)
+    for passage in passages_of([Source("s", text)])[0]:
+        assert text[passage.start : passage.end] == passage.quote

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from likewise.training.mixing import ProgressReward
+from likewise.training.reward_base import CompletionScore, Reward, mean_of, progress_curves
+from training.batches import conversation, prompt
+
+
+class Length(Reward):
+    """Rewards long actions; knows nothing of empty ones."""
+
+    lowest = 0.0
+
+    def measure(self, completions, columns):
+        scores = []
+        for completion in completions:
+            turns = tuple(float(len(action.text)) or None for action in completion.rollout.actions)
+            value = mean_of(turns)
+            scores.append(CompletionScore(value, turns, {} if value is None else {"length": value}))
+        return scores
+
+
+def test_a_call_gives_one_number_a_completion_in_order_and_none_where_nothing_was_measured():
+    assert Length()([prompt()] * 3, ["abc", "", "a"], [[1], [2], [3]]) == [3.0, None, 1.0]
+
+
+def test_an_engine_may_hand_on_columns_that_no_reward_knows():
+    assert Length()([prompt()], ["abc"], answer=["x"], trainer_state=object(), environments=[None]) == [3.0]
+
+
+def test_turns_are_scored_on_request():
+    scores = Length().turn_scores([prompt()] * 2, [conversation("ab", "", "c"), "d"])
+    assert scores == [[2.0, None, 1.0], [1.0]]
+
+
+def test_the_means_of_what_a_reward_is_made_of_are_logged_beside_progress():
+    told = {}
+    Length()([prompt()] * 3, ["abc", "", "a"], log_metric=told.__setitem__, progress=[[0, 1], None, [0.5, 0.5]])
+    assert told == {"length": 2.0, "progress": 0.75}
+
+
+def test_nothing_is_logged_where_nothing_was_measured():
+    told = {}
+    ProgressReward()([prompt()], ["a"], log_metric=told.__setitem__)
+    assert told == {}
+
+
+def test_the_name_that_engines_log_is_the_class():
+    assert Length().__name__ == "Length"
+
+
+def test_a_mean_is_of_what_was_measured_and_there_is_none_of_nothing():
+    assert mean_of([1.0, None, 0.0]) == 0.5
+    assert mean_of([None]) is None
+
+
+@pytest.mark.parametrize("curve", [None, [], [0, None], [0, math.nan]])
+def test_a_curve_with_a_gap_is_not_measured(curve):
+    assert progress_curves({"progress": [curve]}, 1) == [None]
+
+
+def test_curves_outside_their_range_or_number_are_refused():
+    with pytest.raises(ValueError, match=r"progress lies in \[0, 1\]"):
+        progress_curves({"progress": [[0, 1.5]]}, 1)
+    with pytest.raises(ValueError, match="2 entries for 1"):
+        progress_curves({"progress": [[0], [0]]}, 1)
