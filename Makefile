@@ -17,11 +17,16 @@ CREWAI_READY := $(CREWAI)/.ready
 # Clients that know nothing of us, for the tests of the service: half a gigabyte that nothing else uses.
 CLIENTS := .venv-clients
 CLIENTS_READY := $(CLIENTS)/.ready
+# The documentation site, and what looks at a release; neither is needed to work on the code.
+DOCS := .venv-docs
+DOCS_READY := $(DOCS)/.ready
+RELEASE := .venv-release
+RELEASE_READY := $(RELEASE)/.ready
 # Peers pin versions that exclude ours.
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
 
-.PHONY: setup check test test-slow test-data test-learned test-train test-ray test-integrations test-crewai test-service fuzz demo bench bench-peers bench-train clean
+.PHONY: setup check test docs test-docs wheel wheel-check licences sbom audit figures coverage mutation test-slow test-data test-learned test-train test-ray test-integrations test-crewai test-service fuzz demo bench bench-peers bench-train clean
 
 setup: $(READY)
 
@@ -108,6 +113,57 @@ $(CREWAI_READY): pyproject.toml
 test-crewai: $(CREWAI_READY)
 	$(CREWAI)/bin/pytest -m integrations tests/reliability/integrations/test_crewai.py
 
+$(DOCS_READY): pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(DOCS)/bin/python -m pip install --quiet --editable . --group docs
+	touch $(DOCS_READY)
+
+# The site in build/site: offline, any warning is an error (a broken link, a page that is in no menu).
+docs: $(DOCS_READY)
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/python -m mkdocs build --strict
+
+# Every code block of the README and docs/, and what the site is made of.
+test-docs: $(READY)
+	$(BIN)/pytest -m 'not torch' tests/docs
+
+$(RELEASE_READY): pyproject.toml
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(RELEASE)/bin/python -m pip install --quiet --group release
+	touch $(RELEASE_READY)
+
+wheel: $(RELEASE_READY)
+	rm -rf dist
+	$(RELEASE)/bin/python -m build --outdir dist .
+
+# The wheel in an empty environment, away from the repository; EXTRAS='llm serve' tries these alone, too.
+wheel-check: wheel
+	$(RELEASE)/bin/python tools/release/wheel_check.py dist/likewise-*.whl $(if $(EXTRAS),--extras $(EXTRAS))
+
+# docs/licences.md, from what is installed here.
+licences: $(READY)
+	$(BIN)/python tools/release/licences.py
+
+# What an installation of the base and of the service holds, in CycloneDX, for scanners: dist/sbom.json.
+sbom: wheel
+	tools/release/sbom.sh $(RELEASE) dist
+
+# Known weaknesses of the same installation. Asks the advisory service; without it this fails and says so.
+audit: wheel
+	tools/release/audit.sh $(RELEASE) dist
+
+figures: $(READY)
+	$(BIN)/python tools/house_figures.py --types
+
+# Share of lines that the fast tests reach, floor by floor.
+coverage: $(READY)
+	$(BIN)/python tools/coverage_by_floor.py
+
+# Changes metrics and asks whether a test notices: make mutation MODULES='pass_k entropy'. Minutes a module.
+mutation: $(READY)
+	$(BIN)/python tools/mutation.py $(MODULES)
+
 demo: $(READY)
 	mkdir -p demo
 	$(BIN)/likewise report examples/rollouts/airline.json --html demo/report.html --json demo/report.json
@@ -136,4 +192,4 @@ bench-train: $(TORCH_READY)
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python benchmarks/tiny_training.py --seeds 0 1 2 3 4 --folder build/tiny
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(TORCH) $(RAY) $(FRAMEWORKS) $(CREWAI) $(PEERS) build dist demo .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(CLIENTS) $(TORCH) $(RAY) $(FRAMEWORKS) $(CREWAI) $(PEERS) $(DOCS) $(RELEASE) build dist demo .mypy_cache .ruff_cache .pytest_cache

@@ -71,7 +71,7 @@ def balanced(truth: Sequence[bool], said: Sequence[bool]) -> dict[str, float]:
         rates.append(float(np.mean(hits)))
         halves.append((high - low) / 2)
     value, half = float(np.mean(rates)), float(np.hypot(*halves)) / 2
-    return {"value": round(value, 3), "low": round(value - half, 3), "high": round(value + half, 3)}
+    return {"value": round(value, 3), "low": round(max(value - half, 0), 3), "high": round(min(value + half, 1), 3)}
 
 
 def overlap(answer: str, source: str) -> float:

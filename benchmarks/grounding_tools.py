@@ -1,6 +1,7 @@
 """Grounding on tool outputs: sentences of real airline agents against what their tools said.
 
-    LIKEWISE_DATA=... python benchmarks/grounding_tools.py [ITEMS OF EACH KIND]
+    LIKEWISE_DATA=... python benchmarks/grounding_tools.py [ITEMS OF EACH KIND] [OF THESE, JUDGED]
+    LIKEWISE_DATA=... python benchmarks/grounding_tools.py 200 --print  # 60 of them, to be read
 
 Each sentence states values (codes, amounts, dates) that its run's tools gave before it. Three kinds of items:
 
@@ -8,9 +9,9 @@ Each sentence states values (codes, amounts, dates) that its run's tools gave be
 * swapped: the same with one value exchanged for another of its kind that these outputs do not hold;
 * other run: the sentence and as many outputs of a run of another task, which hold none of its values.
 
-`true` is so by construction only as far as values go: benchmarks/results/grounding_tools_checked.json is a person's
-reading of 60 items, and says which were wrong. A check that all values stand in the source is right by construction
-and is shown for that reason; what it cannot see is what is said of the values.
+`true` is so by construction only as far as values go: benchmarks/results/grounding_tools_checked.json is a reading of
+60 items against their sources, and says which were wrong. A check that all values stand in the source is right by
+construction and is shown for that reason; what it cannot see is what is said of the values.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import random
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -115,11 +117,13 @@ def make(runs: list[dict], most: int) -> list[Item]:
 
 def main() -> None:
     """Make the items, check them, save rates."""
-    most = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    items = make(json.loads(rollout_file().read_text()), most)
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()] or [200]
+    items = make(json.loads(rollout_file().read_text()), numbers[0])
     if "--print" in sys.argv:
         print(json.dumps([asdict(item) for item in random.Random(SEED).sample(items, 60)], indent=1))
         return
+    made = Counter(item.kind for item in items)
+    items = [i for kind in made for i in islice((i for i in items if i.kind == kind), numbers[-1])]
     kept, began = Kept(), time.process_time()
     truth = [item.supported for item in items]
     by: dict[str, list[str]] = {"directed": [], "action": []}
@@ -135,7 +139,8 @@ def main() -> None:
         {
             "rollouts": rollout_file().name,
             "seed": SEED,
-            "items": {kind: sum(i.kind == kind for i in items) for kind in ("true", "swapped", "other run")},
+            "made": made,
+            "judged": Counter(item.kind for item in items),
             "balanced_accuracy": {
                 "always_supported": 0.5,
                 "lexical_overlap": balanced(truth, [lap >= median for lap in laps]),

@@ -1,11 +1,11 @@
 """What the proxy costs: time of a request at policy off against direct calls, throughput at k = 3, memory over many.
 
-    python benchmarks/proxy_load.py                    # short: 2,000 requests a way, memory over 2,000
-    python benchmarks/proxy_load.py --requests 20000   # the long one
+    python benchmarks/proxy_load.py                                      # short: some minutes
+    python benchmarks/proxy_load.py --requests 20000 --seconds 1800      # the long one
 
 Service, upstream and client are three processes on loopback. The upstream answers at once (overhead) or after 50 ms
 (throughput). At policy off no judge is asked; at k = 3 the runs agree word for word, so that what is measured is the
-service and not the judge.
+service and not the judge. Other work on the machine makes every figure worse: `load` says how much there was.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import socket
 import subprocess
@@ -24,10 +25,11 @@ from pathlib import Path
 
 import httpx2
 import numpy as np
-from common import save
+from common import machine, save
 
 KEYLESS = {"LIKEWISE_KEYS": "false", "LIKEWISE_LOG_LEVEL": "warning", "LIKEWISE_JOBS": "false"}
 BODY = {"model": "fast", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
+SLOW = BODY | {"model": "slow"}
 CHOICE = {"message": {"role": "assistant", "content": "The capital of France is Paris."}, "finish_reason": "stop"}
 
 UPSTREAM = """
@@ -83,7 +85,7 @@ def process(command: list[str], environment: dict[str, str], url: str):
         yield started
     finally:
         started.terminate()
-        started.wait(60)
+        started.wait(180)
 
 
 def resident(pid: int) -> float:
@@ -92,34 +94,33 @@ def resident(pid: int) -> float:
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
 
-async def one_by_one(url: str, count: int, body: dict) -> list[float]:
+async def one_by_one(client: httpx2.AsyncClient, url: str, count: int) -> list[float]:
     """Seconds of each of so many requests, one after another on one connection."""
-    content = json.dumps(body).encode()
+    content = json.dumps(BODY).encode()
     headers = {"Content-Type": "application/json"}
     seconds = []
-    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
-        for _ in range(count):
-            began = time.perf_counter()
-            answer = await client.post(f"{url}/chat/completions", content=content, headers=headers)
-            seconds.append(time.perf_counter() - began)
-            answer.raise_for_status()
+    for _ in range(count):
+        began = time.perf_counter()
+        answer = await client.post(f"{url}/chat/completions", content=content, headers=headers)
+        seconds.append(time.perf_counter() - began)
+        answer.raise_for_status()
     return seconds
 
 
-async def side_by_side(url: str, count: int, at_once: int, body: dict) -> float:
-    """Seconds that so many requests take, `at_once` at a time."""
-    slots = asyncio.Semaphore(at_once)
-    async with httpx2.AsyncClient(
-        trust_env=False, timeout=120, limits=httpx2.Limits(max_connections=at_once)
-    ) as client:
+async def side_by_side(url: str, at_once: int, body: dict, *, count: float = math.inf, seconds: float = math.inf):
+    """Requests, `at_once` at a time, until there were so many or the time is over; how many, and seconds."""
+    done, began = 0, time.perf_counter()
+    limits = httpx2.Limits(max_connections=at_once)
+    async with httpx2.AsyncClient(trust_env=False, timeout=120, limits=limits) as client:
 
-        async def one() -> None:
-            async with slots:
+        async def ask() -> None:
+            nonlocal done
+            while done < count and time.perf_counter() - began < seconds:
+                done += 1
                 (await client.post(f"{url}/chat/completions", json=body)).raise_for_status()
 
-        began = time.perf_counter()
-        await asyncio.gather(*(one() for _ in range(count)))
-        return time.perf_counter() - began
+        await asyncio.gather(*(ask() for _ in range(at_once)))
+        return done, time.perf_counter() - began
 
 
 def milliseconds(seconds: list[float]) -> dict[str, float]:
@@ -128,59 +129,77 @@ def milliseconds(seconds: list[float]) -> dict[str, float]:
     return {"p50_ms": round(float(p50), 3), "p99_ms": round(float(p99), 3), "requests": len(seconds)}
 
 
-def overhead(direct: str, proxied: str, requests: int) -> dict[str, object]:
-    """Direct and proxied requests in turn, block by block, so that both see the same machine."""
-    asyncio.run(one_by_one(proxied, 50, BODY))
-    asyncio.run(one_by_one(direct, 50, BODY))
+async def overhead(direct: str, proxied: str, requests: int) -> dict[str, object]:
+    """Direct and proxied requests in turn, block by block, so that both see the same machine; a connection each."""
+    urls = {"direct": direct, "proxied": proxied}
     found: dict[str, list[float]] = {"direct": [], "proxied": []}
-    block = max(requests // 10, 1)
-    for _ in range(10):
-        found["direct"] += asyncio.run(one_by_one(direct, block, BODY))
-        found["proxied"] += asyncio.run(one_by_one(proxied, block, BODY))
+    async with httpx2.AsyncClient(trust_env=False, timeout=60, limits=httpx2.Limits(keepalive_expiry=60)) as client:
+        for url in urls.values():
+            await one_by_one(client, url, 50)
+        for _ in range(10):
+            for name, url in urls.items():
+                found[name] += await one_by_one(client, url, max(requests // 10, 1))
     both = {name: milliseconds(seconds) for name, seconds in found.items()}
     added = {p: round(both["proxied"][p] - both["direct"][p], 3) for p in ("p50_ms", "p99_ms")}
-    return {**both, "added": added}
+    return {**both, "difference_of_percentiles": added}
+
+
+async def throughput(url: str, requests: int) -> dict[str, object]:
+    """Verified requests a second, with one, eight and 32 callers at once."""
+    await side_by_side(url, 10, SLOW, count=20)
+    rates = {}
+    for at_once in (1, 8, 32):
+        done, seconds = await side_by_side(url, at_once, SLOW, count=requests)
+        rates[str(at_once)] = round(done / seconds, 1)
+    return {"requests_each": requests, "per_second_at_once": rates}
+
+
+async def memory(pid: int, url: str, body: dict, seconds: float) -> dict[str, object]:
+    """Resident memory of the service before, and after each of ten parts of the time, with 16 callers at once."""
+    requests, resident_mb = [0], [round(resident(pid), 1)]
+    for _ in range(10):
+        done, _ = await side_by_side(url, 16, body, seconds=seconds / 10)
+        requests.append(requests[-1] + done)
+        resident_mb.append(round(resident(pid), 1))
+    return {"seconds": seconds, "after_requests": requests, "resident_mb": resident_mb}
+
+
+def measure(folder: str, asked: argparse.Namespace) -> dict[str, object]:
+    """Start upstream and service; all figures."""
+    upstream_port, port = free_port(), free_port()
+    upstream, service = f"http://127.0.0.1:{upstream_port}/v1", f"http://127.0.0.1:{port}"
+    settings = Path(folder) / "serve.toml"
+    settings.write_text(
+        f'[upstreams.one]\nbase_url = "{upstream}"\n\n[[policies]]\nmodel = "fast"\nmode = "off"\n\n'
+        '[[policies]]\nmodel = "slow"\nmode = "standard"\nruns = 3\n'
+    )
+    environment = KEYLESS | {"LIKEWISE_DATABASE_URL": f"sqlite:///{folder}/history.sqlite"}
+    serve = [sys.executable, "-m", "likewise", "serve", "--config", str(settings), "--port", str(port)]
+    with (
+        process([sys.executable, "-c", UPSTREAM, str(upstream_port), json.dumps(CHOICE)], {}, upstream),
+        process(serve, environment, f"{service}/readyz") as running,
+    ):
+        proxy, part = f"{service}/v1", asked.seconds / 2
+        return {
+            "policy_off": asyncio.run(overhead(upstream, proxy, asked.requests)),
+            "verified_k3_upstream_50_ms": asyncio.run(throughput(proxy, asked.verified)),
+            "memory_policy_off": asyncio.run(memory(running.pid, proxy, BODY, part)),
+            "memory_verified_k3": asyncio.run(memory(running.pid, proxy, SLOW, part)),
+        }
 
 
 def main() -> None:
     """Measure, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=2_000, help="requests of the overhead and of the memory run")
-    parser.add_argument("--verified", type=int, default=300, help="requests of the throughput run")
+    parser.add_argument("--requests", type=int, default=500, help="requests of each way, direct and proxied")
+    parser.add_argument("--verified", type=int, default=200, help="verified requests at each number of callers")
+    parser.add_argument("--seconds", type=float, default=180, help="time of both memory runs together")
     asked = parser.parse_args()
+    before, here = os.getloadavg(), machine()
     with tempfile.TemporaryDirectory() as folder:
-        upstream_port, port = free_port(), free_port()
-        upstream, service = f"http://127.0.0.1:{upstream_port}/v1", f"http://127.0.0.1:{port}"
-        settings = Path(folder) / "serve.toml"
-        settings.write_text(
-            f'[upstreams.one]\nbase_url = "{upstream}"\n\n[[policies]]\nmodel = "fast"\nmode = "off"\n\n'
-            '[[policies]]\nmodel = "slow"\nmode = "standard"\nruns = 3\n'
-        )
-        environment = KEYLESS | {"LIKEWISE_DATABASE_URL": f"sqlite:///{folder}/history.sqlite"}
-        serve = [sys.executable, "-m", "likewise", "serve", "--config", str(settings), "--port", str(port)]
-        with (
-            process([sys.executable, "-c", UPSTREAM, str(upstream_port), json.dumps(CHOICE)], {}, upstream),
-            process(serve, environment, f"{service}/readyz") as running,
-        ):
-            rows: dict[str, object] = {"policy_off": overhead(upstream, f"{service}/v1", asked.requests)}
-            slow = BODY | {"model": "slow"}
-            asyncio.run(side_by_side(f"{service}/v1", 20, 10, slow))
-            throughput = {}
-            for at_once in (1, 8, 32):
-                seconds = asyncio.run(side_by_side(f"{service}/v1", asked.verified, at_once, slow))
-                throughput[str(at_once)] = round(asked.verified / seconds, 1)
-            rows["verified_k3_upstream_50_ms"] = {"requests": asked.verified, "per_second_at_once": throughput}
-            memory = [round(resident(running.pid), 1)]
-            for _ in range(4):
-                asyncio.run(side_by_side(f"{service}/v1", asked.requests // 4, 16, BODY))
-                memory.append(round(resident(running.pid), 1))
-            rows["memory_policy_off"] = {"requests": asked.requests, "resident_mb_at_quarters": memory}
-            memory = [round(resident(running.pid), 1)]
-            for _ in range(4):
-                asyncio.run(side_by_side(f"{service}/v1", asked.verified, 16, slow))
-                memory.append(round(resident(running.pid), 1))
-            rows["memory_verified"] = {"requests": 4 * asked.verified, "resident_mb_at_quarters": memory}
-        save("proxy_load", rows)
+        rows = measure(folder, asked)
+    load = {"before_1_5_15_min": before, "after_1_5_15_min": os.getloadavg(), "cores": here["cores"]}
+    save("proxy_load", {"machine": here, "load": load, **rows})
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The learned metric in one file: NumPy alone, gradients written out by hand, nothing of likewise imported.
 
-Two rollouts from states s and s' diverge by U(s, s') = d(a, a') + gamma U(next s, next s'), expected over both. A network
-phi learns U(s, s') = alpha (|phi(s)|^2 + |phi(s')|^2) + beta angle(phi(s), phi(s')) from sampled pairs, the rest of the
-future coming from a slow copy of itself; RSD(s) is U(s, s). Run it: it learns three agents, one settled and two not.
+Two rollouts from states s and s' diverge by U(s, s') = d(a, a') + gamma U(next s, next s'), expected over both. A
+network phi learns U(s, s') = alpha (|phi(s)|^2 + |phi(s')|^2) + beta angle(phi(s), phi(s')) from sampled pairs, the
+rest of the future coming from a slow copy of itself; RSD(s) is U(s, s). Run it: it learns three agents.
 
 Source: arXiv:2610.33012, Eq. 2, Eq. 7, Algorithm 1; MICo, arXiv:2106.08229.
 """

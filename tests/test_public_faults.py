@@ -1,7 +1,6 @@
 """Faults that users of other tools reported in public, each held by a test: those here, and those named in HELD.
 
-Not held: tau2-bench#540, whose result files are not among the samples; antonyms in fragments of two words
-(entroly#416), which the embedded judge misses.
+Not held: tau2-bench#540, whose result files are not among the samples.
 """
 
 from __future__ import annotations
@@ -172,9 +171,17 @@ NEGATIONS = [("I like pizza.", "I dont like pizza."), ("The flag is enabled.", "
 
 @pytest.mark.parametrize("pair", NEGATIONS)
 def test_issue_134_a_negation_and_an_antonym_contradict(pair):
-    """sentence-transformers#134, entroly#416; in fragments of two words the embedded judge still misses it."""
+    """sentence-transformers#134, entroly#416."""
     (judgement,) = embedded_judge().judge([pair])
     assert judgement.relation is Relation.CONTRADICTORY
+
+
+def test_issue_416_antonyms_in_fragments_contradict_without_asking_the_judge():
+    labeller = Labeller(StoredJudge(NeverJudge()), ToolRules())
+    pair = (Action("flag enabled"), Action("flag disabled"))
+    judgement = labeller.settle([pair]).of(*pair)
+    assert judgement is not None
+    assert (judgement.relation, judgement.rule) == (Relation.CONTRADICTORY, "opposites")
 
 
 def test_issue_2914_scores_with_other_keys_in_another_epoch_break_nothing(tmp_path):

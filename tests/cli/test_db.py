@@ -107,3 +107,11 @@ def test_a_database_that_cannot_be_used_is_told_without_its_password(invoke, url
     assert result.exit_code == code
     assert words in " ".join(result.output.split())
     assert "hunter2" not in result.output
+
+
+@pytest.mark.parametrize(("name", "flags"), [("runs.csv", ["--runs", "--agent", "bot"]), ("verdicts.csv", [])])
+def test_an_export_in_a_format_that_there_is_not_is_refused(invoke, tmp_path, name, flags):
+    result = invoke("db", "export", *flags, "-o", tmp_path / name)
+    assert result.exit_code == 2
+    assert f"{name}: name a file that ends in .jsonl" in " ".join(result.stderr.split()).replace(" │", "")
+    assert not (tmp_path / name).exists()

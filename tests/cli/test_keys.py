@@ -39,7 +39,9 @@ def test_a_key_is_made_listed_and_revoked(invoke, url):
     listed = invoke("keys", "list")
     assert f"{principal.prefix} valid proxy read 90 a minute, 9 at once" in listed.stdout
     assert secret.split("_", 2)[2] not in listed.output
-    (entry,) = json.loads(invoke("keys", "list", "--json").stdout)
+    listed = json.loads(invoke("keys", "list", "--json").stdout)
+    assert listed["schema"] == "likewise.keys/1"
+    (entry,) = listed["keys"]
     assert (entry["prefix"], entry["revoked"], entry["scopes"]) == (principal.prefix, None, ["proxy", "read"])
     assert "hash" not in entry
     assert invoke("keys", "revoke", principal.prefix).exit_code == 0

@@ -92,7 +92,8 @@ def test_nul_and_lone_surrogates_go_through_every_output(invoke, runs_file, line
 
 @pytest.mark.slow
 def test_a_message_too_long_to_judge_is_a_reason(measure, runs_file):
-    report = measure(runs_file({"t": {run: [f"{run} {'word ' * 210_000}{run}"] for run in ("one", "two")}}))
+    runs = runs_file({"t": {run: [f"{run} {'word ' * 210_000}{run}"] for run in ("one", "two")}})
+    report = measure(runs, code=4)  # there is no other pair
     assert report["tasks"][0]["rsd"]["value"] is None
     assert any("not judged" in warning for warning in report["warnings"]), report["warnings"]
 

@@ -41,3 +41,12 @@ def test_the_package_itself_is_a_command_where_the_script_is_not_on_the_path():
     module = [sys.executable, "-m", "likewise", "--version"]
     done = subprocess.run(module, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.startswith("likewise ")
+
+
+def test_help_lists_every_command_although_it_reads_the_options_of_none(likewise):
+    from likewise.cli.main import app
+
+    listed = likewise("--help").stdout
+    names = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
+    assert len(names) > 20
+    assert [name for name in names if f"\n  {name} " not in listed] == []

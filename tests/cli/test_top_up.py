@@ -52,7 +52,7 @@ def test_a_set_is_topped_up_as_the_plan_says_and_is_then_as_if_run_at_once(invok
 
 
 def test_only_pairs_with_a_new_run_are_judged(invoke, runs_file, line, tmp_path):
-    texts = ["It is open.", "It is closed.", "We do not know yet.", "Please ask again."]
+    texts = ["It is open.", "You may knock.", "We do not know yet.", "Please ask again."]
 
     def write(name, numbers):
         return runs_file([line("t", str(n), [texts[n]]) for n in numbers], name)

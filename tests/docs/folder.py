@@ -13,7 +13,7 @@ from likewise.learned.network import start_weights
 from likewise.learned.state_encoding import state_width
 
 AIRLINE = Path(__file__).parents[2] / "examples" / "rollouts" / "airline.json"
-TASKS, MESSAGES = 3, 17
+TASKS, MESSAGES = 3, 19
 """Tasks taken, and the messages of a run after which it is too long: the judge takes a second for some of them."""
 
 AGENT = '''
@@ -28,15 +28,15 @@ async def chat(messages, tools):
 
 
 def shipped_runs():
-    """Short runs of the shipped file, two and two of each task."""
+    """Short runs of the shipped file: the first three of each task, and the last two."""
     records = json.loads(AIRLINE.read_text(encoding="utf-8"))
     short: dict[int, list] = {}
     for record in records:
         if len(record["traj"]) < MESSAGES:
             short.setdefault(record["task_id"], []).append(record)
     fullest = sorted(short.values(), key=len, reverse=True)[:TASKS]
-    assert all(len(runs) >= 2 for runs in fullest)
-    return [run for runs in fullest for run in runs[:2]], [run for runs in fullest for run in runs[-2:]]
+    assert all(len(runs) >= 3 for runs in fullest)
+    return [run for runs in fullest for run in runs[:3]], [run for runs in fullest for run in runs[-2:]]
 
 
 def progressing(records, name):
@@ -62,7 +62,14 @@ def write_model(folder):
 def fill(folder):
     """Write everything that the pages name."""
     first, second = (json.dumps(each) for each in shipped_runs())
-    for name in ("examples/rollouts/airline.json", "runs/a.json", "base/a.json", "a/a.json", "runs.json", "base.json"):
+    for name in (
+        "examples/rollouts/airline.json",
+        "runs/a.json",
+        "base/a.json",
+        "a/a.json",
+        "runs.json",
+        "baseline.json",
+    ):
         _write(folder / name, first)
     for name in ("candidate/b.json", "b/b.json", "more-runs/b.json", "new-runs/b.json", "other-tasks/b.json"):
         _write(folder / name, second)
@@ -70,10 +77,12 @@ def fill(folder):
         _write(folder / f"{name}.jsonl", first if name in ("base", "runs", "baseline/runs", "before") else second)
     pair = {"action_a": "The flight can be changed.", "action_b": "The flight cannot be changed."}
     _write(folder / "pairs.jsonl", json.dumps(pair) + "\n")
-    _write(folder / "labelled.jsonl", json.dumps(pair | {"label": "contradiction"}) + "\n")
-    _write(folder / "likewise.toml", "[tools]\nthink = 'reads'\n")
-    _write(folder / "shop-tools.json", json.dumps({"tools": [{"name": "think", "inputSchema": {"type": "object"}}]}))
-    _write(folder / "queries.jsonl", '"When does it open?"\n')
+    _write(folder / "labelled.jsonl", json.dumps(pair | {"label": "contradictory"}) + "\n")
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("think", "cancel_order")]
+    _write(folder / "shop-tools.json", json.dumps({"tools": tools}))
+    _write(folder / "likewise.toml", "[annotations]\nfiles = ['shop-tools.json']\n")
+    for name in ("queries.jsonl", "questions.jsonl"):
+        _write(folder / name, '"When does it open?"\n')
     _write(folder / "my_module.py", AGENT)
     _write(folder / "my_agent.py", AGENT)
     write_model(folder / "model")
@@ -83,10 +92,20 @@ def fill_methods(folder):
     """Runs of four methods, as the page on tables names them, in place of the runs."""
     shutil.rmtree(folder / "runs")
     first, second = shipped_runs()
+    tasks = {str(record["task_id"]) for record in first}
+    notes = "".join(f'"{task}" = ["It is found."]\n' for task in sorted(tasks))
+    _write(folder / "notes.toml", f"[notes]\n{notes}")
     for name in ("base", "sft", "rsd", "RSD", "l0", "l50"):
         text = progressing([*first, *second], name)
         _write(folder / "runs" / f"{name}.jsonl", text)
         _write(folder / "runs" / name / "runs.jsonl", text)
+
+
+def fill_mapped(folder, mapping):
+    """The page's own mapping, and a log that it reads, in place of the runs."""
+    answers = [{"question_id": "q", "model_reply": text, "graded": {"correct": True}} for text in ("Yes.", "It is.")]
+    _write(folder / "mapping.toml", mapping)
+    _write(folder / "runs" / "a.json", json.dumps(answers))
 
 
 def _write(path, text):

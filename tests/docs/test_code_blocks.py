@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import glob
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,14 @@ import yaml
 from typer.testing import CliRunner
 
 from docs.code_blocks import ROOT, Block, blocks_of, pages
-from docs.folder import fill, fill_methods
+from docs.folder import fill, fill_mapped, fill_methods
+from likewise import evaluate, read_rollouts
 from likewise.backends.judges import embedded_judge
 from likewise.backends.onnx_encoder import embedded_encoder
 from likewise.cli.main import app
-from llm_server import relation, said, serving
+from likewise.store.records import Origin, VerdictRecord
+from likewise.store.store import Store
+from llm_server import Reply, relation, said, serving
 from verdicts_factory import verdict_of
 
 judge, encoder = cache(embedded_judge), cache(embedded_encoder)
@@ -32,11 +36,11 @@ BLOCKS = {path.relative_to(ROOT).as_posix(): blocks_of(path) for path in pages()
 ALL = [block for blocks in BLOCKS.values() for block in blocks]
 LOCAL = "http://localhost:8000/v1"
 MAY_FAIL = {"compare", "report", "calibrate", "run", "check"}
-"""Commands that measure and may end with 1, a threshold failed: what the shipped runs are like is not the page's affair."""
+"""Commands that may end with 1, a threshold failed: what the shipped runs are like is not the page's affair."""
 
-NOT_RUN = 0
+NOT_RUN = 17
 """Blocks and lines that are not run. A larger number needs a reason; a smaller one is progress: write it here."""
-OTHER_COMMANDS = 0
+OTHER_COMMANDS = 29
 """Commands of others in these blocks (pip, docker, ...), which are read and not run."""
 
 
@@ -45,12 +49,16 @@ def agent(query):
     return "It opens at nine."
 
 
-class Question:
-    """A query with an id, as the page on reliability asks."""
+def history_names():
+    """A verdict, and a history that holds it under the agent of the page."""
+    verdict = verdict_of()
+    with Store.open(os.environ["LIKEWISE_DATABASE_URL"]) as store:
+        store.write([VerdictRecord.of(verdict, Origin("support-bot", task="refund"))])
+    return {"verdict": verdict}
 
 
 NAMES = {
-    "docs/history.md": lambda: {"verdict": verdict_of()},
+    "docs/history.md": history_names,
     "docs/judges.md": lambda: {"judge_id": judge().judge_id},
     "docs/reliability.md": lambda: {
         "my_agent": agent,
@@ -61,7 +69,7 @@ NAMES = {
         "refund": lambda amount: amount,
         "ask_me": lambda call: True,
     },
-    "docs/tool_rules.md": lambda: {"rollouts": __import__("likewise").read_rollouts("runs.json")},
+    "docs/tool_rules.md": lambda: {"evaluate": evaluate, "rollouts": read_rollouts("runs.json")},
 }
 """What a page takes for granted: names that are the reader's own."""
 
@@ -71,6 +79,9 @@ def shared(tmp_path_factory):
     """The filled folder, copied for each page, and the label store of all pages."""
     folder = tmp_path_factory.mktemp("pages")
     fill(folder / "filled")
+    arguments = ["report", str(folder / "filled" / "runs.json"), "--json", str(folder / "filled" / "report.json")]
+    made = CliRunner().invoke(app, arguments, env={"LIKEWISE_LABEL_STORE": str(folder / "labels.sqlite")})
+    assert made.exit_code == 0, made.output
     return folder
 
 
@@ -92,10 +103,18 @@ def page_folder(shared, tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
+def answer_of(request):
+    """What the endpoint of the tests says: its models, a relation of two quoted texts, an answer."""
+    if request.path.endswith("/models"):
+        models = {"object": "list", "data": [{"id": "tiny", "object": "model", "created": 1, "owned_by": "tests"}]}
+        return Reply(200, json.dumps(models).encode(), {"Content-Type": "application/json"})
+    return relation("neutral") if b" begins" in request.raw else said("It opens at nine.")
+
+
 @pytest.fixture
 def endpoint(monkeypatch):
     """A chat endpoint of this machine, in place of those that the pages name."""
-    with serving(lambda request: relation("neutral") if "begins" in request.raw.decode() else said("Nine.")) as server:
+    with serving(answer_of) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         yield server.url
 
@@ -144,8 +163,6 @@ def run_block(block: Block, names: dict, folder, url: str, monkeypatch: pytest.M
         run_shell(block, url, monkeypatch)
     elif block.kind == "toml":
         tomllib.loads(block.text)
-        if block.page == "docs/mapping.md":
-            (folder / "mapping.toml").write_text(block.text)
     elif block.kind == "yaml":
         assert yaml.safe_load(block.text)
 
@@ -155,6 +172,8 @@ def run_block(block: Block, names: dict, folder, url: str, monkeypatch: pytest.M
 def test_the_code_of_a_page_runs_as_it_stands(page, page_folder, endpoint, monkeypatch):
     if page == "docs/tables.md":
         fill_methods(page_folder)
+    if page == "docs/mapping.md":
+        fill_mapped(page_folder, next(block.text for block in BLOCKS[page] if block.kind == "toml"))
     names = {"pytest": pytest, **(NAMES[page]() if page in NAMES else {})}
     for block in BLOCKS[page]:
         if block.not_run is None:
@@ -203,7 +222,8 @@ def test_the_runner_notices_a_command_that_fails(tmp_path, page_folder, endpoint
 
 
 def test_a_block_reads_as_its_commands(tmp_path, monkeypatch):
-    text = "Text.\n\n<!-- not run, `likewise serve`: it stays -->\n\n    $ likewise report a  # why\n    fine\n    $ likewise serve\n"
+    typed = "    $ likewise report a  # why\n    fine\n    $ likewise serve\n"
+    text = f"Text.\n\n<!-- not run, `likewise serve`: it stays -->\n\n{typed}"
     (tmp_path / "page.md").write_text(text)
     monkeypatch.setattr("docs.code_blocks.ROOT", tmp_path)
     (block,) = blocks_of(tmp_path / "page.md")

@@ -26,7 +26,7 @@ except SystemExit:
     pass
 print("loaded:", *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)
 """
-    for arguments in ([], ["--help"], ["report", "--help"], ["report"], ["--version"]):
+    for arguments in (["--help"], ["report", "--help"], ["report"]):  # alone it looks at files, --version at models
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments],
             env=command_environment,

@@ -236,6 +236,7 @@ def test_a_measured_contradiction_is_kept_through_escalation():
 
 def test_two_directions_are_asked_as_a_pair_of_texts():
     """Published: one joined "[SEP]" string, and one direction only."""
+    harm = "Drug X does harm."
 
     class Keeping(TableJudge):
         def judge(self, pairs, progress=None):
@@ -253,6 +254,6 @@ def test_two_directions_are_asked_as_a_pair_of_texts():
                 there, back = (0.1, 0.85, 0.05), (0.05, 0.05, 0.9)
                 yield Judgement.from_nli(*((there, back) if pair[0] == YES else (back, there)))
 
-    layer(judge=Keeping()).score([YES, NO])
-    assert layer(judge=Lopsided()).score([YES, NO]).contradiction_score == pytest.approx(0.9)
-    assert layer(judge=Lopsided()).score([NO, YES]).contradiction_score == pytest.approx(0.9)
+    layer(judge=Keeping()).score([YES, harm])
+    assert layer(judge=Lopsided()).score([YES, harm]).contradiction_score == pytest.approx(0.9)
+    assert layer(judge=Lopsided()).score([harm, YES]).contradiction_score == pytest.approx(0.9)

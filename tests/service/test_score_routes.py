@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -16,7 +17,7 @@ from likewise.formats.native import rollout_to_json
 from likewise.report.as_json import evaluation_as_json
 from likewise.report.compare_json import comparison_as_json
 from likewise.service.schemas import ScoreOut
-from service_process import saying
+from service_process import running, saying
 
 CLASH = {("Yes.", "No."): Relation.CONTRADICTORY}
 
@@ -105,6 +106,39 @@ def test_a_report_may_stand_for_the_runs_of_a_side(post):
     found = post("/v1/compare", sides).json()
     assert (found["base"], found["candidate"]) == ("v1", "v2")
     assert found["figures"]["rsd"]["difference"]["value"] < 0
+
+
+class SlowJudge(TableJudge):
+    """Needs half a second a turn."""
+
+    def judge(self, pairs, progress=None):
+        time.sleep(0.5)
+        return super().judge(pairs, progress)
+
+
+TWO = {"rollouts": lines(rollouts(["Yes.", "No."], 3))}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/score", {"answers": ["Yes.", "No."]}),
+        ("/v1/score", TWO),
+        ("/v1/compare", {"base": TWO, "candidate": TWO}),
+    ],
+)
+def test_what_takes_longer_than_the_settings_allow_is_a_504_that_names_the_way_out(tmp_path, path, body):
+    with running(tmp_path, judge=SlowJudge(), score_seconds=0.2) as service, service.client() as client:
+        answer = client.post(path, json=body)
+        assert service.verdicts() == 0
+    assert answer.status_code == 504
+    assert answer.headers["x-should-retry"] == "false"
+    assert answer.json()["error"] == {
+        "message": "not finished within 0.2 s; send fewer runs, or send them to POST /v1/reports",
+        "type": "server_error",
+        "code": "out_of_time",
+        "param": None,
+    }
 
 
 RUN = {"schema": "likewise.rollout/1", "task_id": "t", "run_id": "r", "turns": [{"action": {"text": "Yes."}}]}

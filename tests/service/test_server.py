@@ -50,10 +50,10 @@ class Process:
 
 @pytest.fixture
 def serve(command, command_environment, tmp_path, database):
-    """Start a process and wait until it is ready."""
+    """Start processes of these names side by side, and wait until all are ready: each costs the loading of models."""
     with ExitStack() as stack:
 
-        def _serve(upstream, name="one", **environment):
+        def _start(upstream, name, **environment):
             port = free_port()
             log = tmp_path / f"{name}.log"
             environment = command_environment | {
@@ -69,9 +69,13 @@ def serve(command, command_environment, tmp_path, database):
                 subprocess.Popen([command, "serve"], env=environment, stderr=stream, stdout=stream, cwd=tmp_path)
             )
             stack.callback(process.kill)
-            found = Process(process, f"http://127.0.0.1:{port}", log)
-            _until_ready(found)
-            return found
+            return Process(process, f"http://127.0.0.1:{port}", log)
+
+        def _serve(upstream, *names, **environment):
+            processes = [_start(upstream, name, **environment) for name in names]
+            for process in processes:
+                _until_ready(process)
+            return processes
 
         yield _serve
 
@@ -112,13 +116,15 @@ def asking(process, key, count):
         thread.join()
 
 
-def test_told_to_end_it_answers_and_stores_what_is_in_flight_and_ends_well(serve, key, database):
+def test_told_to_end_it_answers_and_stores_what_is_in_flight_ends_well_and_has_logged_no_secret(serve, key, database):
     def slow(request):
-        time.sleep(2.0)
+        time.sleep(1.0)
         return completion(*["It is safe."] * request.body.get("n", 1))
 
     with serving(slow) as upstream:
-        process = serve(upstream)
+        (process,) = serve(upstream, "one", LIKEWISE_LOG_LEVEL="debug")
+        headers = {"Authorization": f"Bearer {key}wrong", "X-Likewise-Key": f"{key}wrong"}
+        assert httpx2.get(f"{process.url}/v1/verdicts", headers=headers, trust_env=False).status_code == 401
         with asking(process, key, 8) as answers:
             ends = time.monotonic() + 30
             while upstream.under_way < 8 and time.monotonic() < ends:
@@ -132,20 +138,13 @@ def test_told_to_end_it_answers_and_stores_what_is_in_flight_and_ends_well(serve
     assert stored == {answer.headers["x-likewise-verdict-id"] for answer in answers}
     with pytest.raises(httpx2.TransportError):
         httpx2.get(f"{process.url}/healthz", trust_env=False)
+    _logged_as_json_without_secrets(process, key, 8)
 
 
-def test_every_line_of_its_log_is_json_and_none_holds_a_secret(serve, key, database):
-    with serving(lambda request: completion(*["It is safe."] * request.body.get("n", 1))) as upstream:
-        process = serve(upstream, LIKEWISE_LOG_LEVEL="debug")
-        with asking(process, key, 2) as answers:
-            pass
-        headers = {"Authorization": f"Bearer {key}wrong", "X-Likewise-Key": f"{key}wrong"}
-        httpx2.get(f"{process.url}/v1/verdicts", headers=headers, trust_env=False)
-        process.end()
-    assert [answer.status_code for answer in answers] == [200, 200]
+def _logged_as_json_without_secrets(process, key, count):
     lines = process.lines()
     assert {line["level"] for line in lines} >= {"info"}
-    assert [line["status"] for line in lines if line.get("route") == "/v1/chat/completions"] == [200, 200]
+    assert [line["status"] for line in lines if line.get("route") == "/v1/chat/completions"] == [200] * count
     text = process.log.read_text()
     for secret in (key, key.rpartition("_")[2], "sk-of-the-upstream-0123456789", "It is safe."):
         assert secret not in text
@@ -153,7 +152,7 @@ def test_every_line_of_its_log_is_json_and_none_holds_a_secret(serve, key, datab
 
 def test_two_processes_share_one_history_and_lose_or_double_nothing(serve, key, database):
     with serving(lambda request: completion(*["It is safe."] * request.body.get("n", 1))) as upstream:
-        processes = [serve(upstream, name) for name in ("one", "two")]
+        processes = serve(upstream, "one", "two")
         with asking(processes[0], key, 30) as first, asking(processes[1], key, 30) as second:
             pass
         answers = [*first, *second]

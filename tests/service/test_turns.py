@@ -13,7 +13,7 @@ from likewise.backends.judge_each import judge_each
 from likewise.core.errors import LabelError
 from likewise.core.labels import Judgement, Relation
 from likewise.reliability.wrapped import SCORING
-from likewise.service.turns import PAIRS, TEXTS, TurnTakingEncoder, TurnTakingJudge
+from likewise.service.turns import PAIRS, TEXTS, OutOfTimeError, TurnTakingEncoder, TurnTakingJudge
 
 COUNT = 3 * PAIRS + 5
 ALL = [(f"a{i}", f"b{i}") for i in range(COUNT)]
@@ -74,3 +74,17 @@ def test_vectors_are_those_of_the_encoder_itself(count):
     found = TurnTakingEncoder(LetterEncoder()).encode(texts)
     assert found.shape == (count, 26)
     assert np.array_equal(found, LetterEncoder().encode(texts))
+
+
+def test_work_whose_time_is_over_stops_at_its_next_turn():
+    class Slow(TableJudge):
+        def judge(self, pairs, progress=None):
+            time.sleep(0.2)
+            return super().judge(pairs, progress)
+
+    judge, answers = Slow(), []
+    with pytest.raises(OutOfTimeError):
+        answers.extend(TurnTakingJudge(judge, time.monotonic() + 0.1).judge(ALL))
+    assert set(judge.calls) == set(ALL[:PAIRS])
+    with pytest.raises(OutOfTimeError):
+        TurnTakingEncoder(LetterEncoder(), time.monotonic() - 1).encode(["a"])

@@ -1,13 +1,21 @@
-"""Which headers and whose key go to an upstream, and which come back."""
+"""Which headers and whose key go to an upstream, which come back, and what is sent a second time."""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+import likewise.service.upstream as upstream_module
+from likewise.service.connections import upstream_client
 from likewise.service.metrics import Metrics
 from likewise.service.settings import TelemetrySettings, UpstreamSettings
 from likewise.service.tracing import Tracing
-from likewise.service.upstream import Upstream, forwarded, returned
+from likewise.service.upstream import STALE_SECONDS, Upstream, UpstreamError, forwarded, returned
+from wire_server import WHOLE, wire_serving
+
+HALF_A_HEAD = b"HTTP/1.1 200 OK\r\nConte"
+HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
 
 
 def upstream(**settings):
@@ -92,3 +100,68 @@ def test_models_that_heed_no_n_are_remembered_up_to_a_number():
         made.remember_no_n(str(number))
     assert len(made._heeds_n) == 1_000
     assert upstream(by_n=False).heeds_n("b") is False
+
+
+@pytest.fixture
+def patient(monkeypatch):
+    """A closed connection counts as one for longer: this machine may be busy."""
+    monkeypatch.setattr(upstream_module, "STALE_SECONDS", 4.0)
+
+
+def asked(url, *bodies, method="POST", path="/chat/completions"):
+    """Status of each of these requests, one after another over kept connections; the error's code where none came."""
+
+    async def run():
+        found = []
+        async with upstream_client() as client:
+            made = upstream()
+            made.settings, made.client = UpstreamSettings(base_url=url, timeout=5), client
+            for body in bodies:
+                try:
+                    answer = await made.whole(made.request(method, path, b"", [], body))
+                except UpstreamError as problem:
+                    found.append(problem.code)
+                else:
+                    found.append(answer.status)
+        return found
+
+    return asyncio.run(run())
+
+
+def test_a_request_that_met_a_closing_connection_is_sent_once_more_over_a_new_one(patient):
+    with wire_serving([WHOLE], [WHOLE]) as server:
+        assert asked(server.url, b"1", b"2") == [200, 200]
+    assert server.requests == [(0, b"1"), (0, b"2"), (1, b"2")]
+
+
+def test_it_is_sent_no_third_time(patient):
+    with wire_serving([WHOLE], []) as server:
+        assert asked(server.url, b"1", b"2") == [200, "upstream_unreachable"]
+    assert server.requests == [(0, b"1"), (0, b"2"), (1, b"2")]
+
+
+def test_a_connection_made_for_the_request_is_no_reason_to_ask_again(patient):
+    with wire_serving([], [WHOLE]) as server:
+        assert asked(server.url, b"1") == ["upstream_unreachable"]
+    assert server.requests == [(0, b"1")]
+
+
+@pytest.mark.parametrize("begun", [HALF_A_HEAD, HINTS, WHOLE[:-4]], ids=["half a head", "a hint", "half a body"])
+def test_what_was_answered_in_part_is_not_asked_again(patient, begun):
+    with wire_serving([WHOLE, begun], [WHOLE]) as server:
+        assert asked(server.url, b"1", b"2") == [200, "upstream_unreachable"]
+    assert server.requests == [(0, b"1"), (0, b"2")]
+
+
+def test_what_breaks_after_a_while_was_worked_on_and_is_not_asked_again():
+    with wire_serving([WHOLE, STALE_SECONDS + 0.2], [WHOLE]) as server:
+        assert asked(server.url, b"1", b"2") == [200, "upstream_unreachable"]
+    assert server.requests == [(0, b"1"), (0, b"2")]
+
+
+@pytest.mark.parametrize(("method", "path", "times"), [("POST", "/batches", 1), ("GET", "/models", 2)])
+def test_a_post_that_may_make_a_thing_is_never_sent_twice_and_what_only_reads_is(patient, method, path, times):
+    with wire_serving([WHOLE], [WHOLE]) as server:
+        found = asked(server.url, b"1", b"2", method=method, path=path)
+    assert found == [200, 200 if times == 2 else "upstream_unreachable"]
+    assert [body for _, body in server.requests].count(b"2") == times

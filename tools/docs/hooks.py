@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from pages import generated_pages, relinked
 
 
-def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - MkDocs' own
+def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages, and put pages that the navigation forgot under `More`."""
     for address, text in generated_pages().items():
         files.append(File.generated(config, address, content=text))
@@ -29,13 +29,13 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - MkDocs' own
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401 - MkDocs' own
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Turn links to files of the repository into links to their pages."""
     address = page.file.src_uri
     return markdown if page.file.generated_by else relinked(markdown, f"docs/{address}", address)
 
 
-def _addresses(nav: Any) -> list[str]:  # noqa: ANN401 - lists, tables and texts
+def _addresses(nav: Any) -> list[str]:
     if isinstance(nav, str):
         return [nav]
     each = nav.values() if isinstance(nav, dict) else nav

@@ -58,11 +58,11 @@ def place_of(path: str) -> str | None:
     return path if path.startswith("design/") else None
 
 
-def results_page(name: str, results: Any, root: Path = ROOT) -> str:  # noqa: ANN401 - JSON
+def results_page(name: str, results: Any, root: Path = ROOT) -> str:
     """A page of one file of results: what the benchmark says of itself, then every number in tables."""
     about = benchmark_docstring(root / "benchmarks" / f"{name}.py")
     lines = [f"# {name.replace('_', ' ').capitalize()}", ""]
-    lines += [about, ""] if about else []
+    lines += [re.sub(r"\[(?![^\]]*\]\()", r"\\[", about), ""] if about else []  # `[--seed 0]` is no reference
     lines += [f"Drawn from `benchmarks/results/{name}.json` when this site is built.", ""]
     return "\n".join([*lines, *_rendered(results, 2)]) + "\n"
 
@@ -74,12 +74,12 @@ def benchmark_docstring(script: Path) -> str:
     return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
 
 
-def _plain(value: Any) -> bool:  # noqa: ANN401 - JSON
+def _plain(value: Any) -> bool:
     short_list = isinstance(value, list) and len(value) <= 4 and all(_plain(each) for each in value)
     return value is None or isinstance(value, str | int | float | bool) or short_list
 
 
-def _cell(value: Any) -> str:  # noqa: ANN401 - JSON
+def _cell(value: Any) -> str:
     if value is None:
         return "not measured"
     if isinstance(value, bool):
@@ -99,7 +99,7 @@ def _table(head: list[str], rows: list[list[Any]]) -> list[str]:
     return [*lines, ""]
 
 
-def _rendered(value: Any, depth: int) -> list[str]:  # noqa: ANN401 - JSON
+def _rendered(value: Any, depth: int) -> list[str]:
     """Tables where rows are alike, headings where they are not."""
     if isinstance(value, list):
         return _rendered_list(value, depth)
@@ -159,7 +159,7 @@ def commands_page() -> str:
     return "\n".join(lines)
 
 
-def command_paths(command: Any, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:  # noqa: ANN401 - click's own
+def command_paths(command: Any, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """The words of each command, groups before what is in them."""
     inside = getattr(command, "commands", None) or {}
     return [words, *(path for name, each in inside.items() for path in command_paths(each, (*words, name)))]

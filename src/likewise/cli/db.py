@@ -176,7 +176,11 @@ def export(
     output: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", "--output", help="FILE.jsonl, FILE.jsonl.gz (runs) or FILE.parquet.", metavar="FILE"
+            "--out",
+            "-o",
+            "--output",
+            help="FILE.jsonl, FILE.jsonl.gz (runs) or FILE.parquet (verdicts).",
+            metavar="FILE",
         ),
     ],
     runs: Annotated[bool, typer.Option("--runs", help="Runs that `likewise report` reads, not verdicts.")] = False,
@@ -198,6 +202,9 @@ def export(
         raise typer.BadParameter(
             "runs of several agents would be compared with each other; name one", param_hint="--agent"
         )
+    written = (".jsonl", ".jsonl.gz") if runs else (".jsonl", ".parquet")
+    if not output.name.casefold().endswith(written):
+        raise typer.BadParameter(f"{output}: name a file that ends in {' or '.join(written)}", param_hint="--out")
     with open_history(database) as store:
         from likewise.store.export import export_rollouts, export_verdicts
         from likewise.store.verdicts import VerdictFilter

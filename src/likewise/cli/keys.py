@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+SCHEMA = "likewise.keys/1"
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make, list and revoke API keys of the service.")
 
 
@@ -53,7 +55,7 @@ def list_keys(database: DatabaseUrl = None, as_json: AsJson = False, debug: Debu
     with open_history(database) as store:
         keys = store.keys.list()
     if as_json:
-        typer.echo(json.dumps([_as_json(key) for key in keys], indent=2))
+        typer.echo(json.dumps({"schema": SCHEMA, "keys": [_as_json(key) for key in keys]}, indent=2))
         return
     if not keys:
         say("there are no keys; make one with: likewise keys create NAME --scope proxy")

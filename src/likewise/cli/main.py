@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
@@ -105,4 +106,18 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a task's name that the encoding lacks must not end the program
             stream.reconfigure(errors="replace")
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        _leave_options_out()
+    if {"--install-completion", "--show-completion"} & set(sys.argv[1:-1]):  # followed by the name of a shell
+        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"  # the one way to make Typer take it
     app()
+
+
+def _leave_options_out() -> None:
+    """Spare --help the reading of what no line of it shows: the options of every command."""
+    for command in app.registered_commands:
+        command.callback = _no_options
+
+
+def _no_options() -> None:
+    """Never called."""

@@ -47,6 +47,10 @@ def serve(
     given: dict[str, Any] = {"host": host, "port": port, "database_url": database}
     service = _service(config, {name: value for name, value in given.items() if value is not None})
     if check:
+        from likewise.store.engine import parse_url
+
+        if service.settings.database_url is not None:
+            parse_url(service.settings.database_url.get_secret_value())
         typer.echo("the settings are fine")
         return
     from likewise.service.server import serve as run

@@ -42,18 +42,28 @@ class Found:
 def look(folder: Path) -> Found:
     """Look at a folder and the folders in it, at a few files of each; nothing is read to its end."""
     from likewise.core.config import FILE_NAME
-    from likewise.evaluation.sides import is_report
 
     runs, reports, models = list[Runs](), list[str](), list[str]()
     for place in (folder, *islice(_folders(folder), FOLDERS)):
         files = list(islice(_files(place, deep=place != folder), FILES))
         models += [_name(place, folder)] if (place / "model.json").is_file() else []
-        written = [path for path in files[:FILES] if path.suffix == ".json" and is_report(path)]
+        written = [path for path in files[:FILES] if path.suffix == ".json" and _is_report(path)]
         reports += [_name(path, folder) for path in written]
         found = _runs_in(place, folder, [path for path in files if path not in written and path.name != "model.json"])
         runs += [] if found is None else [found]
     settings = FILE_NAME if (folder / FILE_NAME).is_file() else None
     return Found(tuple(runs), tuple(reports), tuple(models), settings)
+
+
+def _is_report(path: Path) -> bool:
+    """Whether likewise wrote a report there; by the head alone, since what reads reports loads NumPy."""
+    from likewise.core.errors import LikewiseError
+    from likewise.formats.files import outline, read_head
+
+    try:
+        return outline(read_head(path)).texts.get("schema", "").startswith("likewise.report/")
+    except LikewiseError:
+        return False
 
 
 def _folders(folder: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from likewise.backends.label_store import LabelStore
+from likewise.backends.opposites import are_opposites
 from likewise.backends.slots import SlotVerdict, apply_verdict, slot_verdict
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.group import RolloutGroup
@@ -136,7 +137,7 @@ class Labeller:
             yield key, plan.resolve({**flipped, **known})
 
     def _judge_texts(self, pairs: Mapping[TextPair, Hashable]) -> dict[TextPair, Outcome]:
-        """Slot guard, then judge, for pairs of canonical texts (and their scopes); a reason where the judge fails."""
+        """Slot guard, opposites, judge: for canonical texts (and their scopes); a reason where the judge fails."""
         outcomes: dict[TextPair, Outcome] = {}
         caps: dict[TextPair, SlotVerdict | None] = {}
         for pair in pairs:
@@ -146,6 +147,8 @@ class Labeller:
                 outcomes[pair] = f"a text of over {MAX_CHARACTERS:,} characters is a dump, not an action"
             elif (verdict := slot_verdict(*pair)) is not None and not verdict.is_cap:
                 outcomes[pair] = Judgement.certain(verdict.relation, verdict.rule)
+            elif are_opposites(*pair):
+                outcomes[pair] = Judgement.certain(Relation.CONTRADICTORY, "opposites")
             else:
                 caps[pair] = verdict
         if not self.by_classes:

@@ -18,7 +18,7 @@ _WORDS = {
     429: "Too many requests; see Retry-After.",
     502: "The agent or upstream gave no answer.",
     503: "The service cannot serve now; see Retry-After.",
-    504: "The agent or upstream gave no answer in time.",
+    504: "The agent or upstream gave no answer in time, or the comparing took too long.",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,12 +28,12 @@ from likewise.report.compare_json import comparison_as_json
 from likewise.scoring.score import ScoringOptions
 from likewise.service.access import Caller, caller_for, service_of
 from likewise.service.analyze_routes import settings_of
-from likewise.service.errors import ServiceError
+from likewise.service.errors import ServiceError, no_retry
 from likewise.service.examples import error_responses
 from likewise.service.schemas import CompareIn, ScoreIn, ScoreOut, SideIn
 from likewise.service.security.keys import Scope
 from likewise.service.service import Service, new_id
-from likewise.service.turns import TurnTakingEncoder, TurnTakingJudge
+from likewise.service.turns import OutOfTimeError, TurnTakingEncoder, TurnTakingJudge
 from likewise.service.wire import Json
 from likewise.store.records import Origin
 
@@ -49,18 +50,18 @@ Scorer = Annotated[Caller, Depends(caller_for(Scope.SCORE))]
     summary="Score recorded answers or runs",
     response_model=ScoreOut,
     response_model_exclude_none=True,
-    responses=error_responses(),
+    responses=error_responses(504),
 )
 async def score_route(request: Request, wanted: ScoreIn, caller: Scorer) -> Response:
     """The verdict of one query's answers, which is stored; or the report of recorded runs of tasks, which is not."""
     service = service_of(request)
     if wanted.rollouts is not None:
         rollouts = _rollouts(service, wanted.rollouts, "rollouts")
-        return Json({"report": await _in_thread(partial(_report, service, rollouts))})
+        return Json({"report": await _in_thread(service, partial(_report, *_turns(service), rollouts))})
     layer = service.layer_of(settings_of(wanted.handling, critical_threshold=wanted.critical_threshold), tv=wanted.tv)
     score = partial(layer.score, wanted.answers or [], wanted.query, sources=wanted.sources)
     try:
-        verdict = await _in_thread(score)
+        verdict = await _in_thread(service, score)
     except AgentError as problem:
         raise ServiceError(400, f"answers: {problem}", "no_answer", param="answers") from None
     service.metrics.count_verdict(verdict, SOURCE)
@@ -80,7 +81,7 @@ async def score_route(request: Request, wanted: ScoreIn, caller: Scorer) -> Resp
     "/v1/compare",
     summary="Compare two versions of an agent",
     response_model=dict[str, Any],
-    responses=error_responses(),
+    responses=error_responses(504),
 )
 async def compare_route(request: Request, wanted: CompareIn, caller: Scorer) -> Response:
     """Better, worse, or undecided: figure by figure with intervals, over the tasks that both versions ran."""
@@ -94,12 +95,28 @@ async def compare_route(request: Request, wanted: CompareIn, caller: Scorer) -> 
         _rollouts(service, side.rollouts, f"{word}.rollouts") if side.rollouts is not None else side
         for word, side in (("base", wanted.base), ("candidate", wanted.candidate))
     ]
-    return Json(await _in_thread(partial(_comparison, service, wanted, sides)))
+    return Json(await _in_thread(service, partial(_comparison, *_turns(service), wanted, sides)))
 
 
-async def _in_thread(function: Callable[[], Result]) -> Result:
-    """Blocking work, beside the event loop. A caller who has gone lets it end unheard."""
-    return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+async def _in_thread(service: Service, function: Callable[[], Result]) -> Result:
+    """Blocking work, beside the event loop. A caller who has gone lets it end unheard.
+
+    Raises:
+        ServiceError: It takes longer than the settings allow.
+    """
+    limit = service.settings.score_seconds
+    try:
+        with anyio.fail_after(limit):
+            return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
+    except (TimeoutError, OutOfTimeError):
+        words = f"not finished within {limit:g} s; send fewer runs, or send them to POST /v1/reports"
+        raise ServiceError(504, words, "out_of_time", type="server_error", headers=no_retry()) from None
+
+
+def _turns(service: Service) -> tuple[TurnTakingJudge, TurnTakingEncoder]:
+    """What compares the runs of one request, for as long as it may take: what nobody waits for is not gone on with."""
+    ends = time.monotonic() + service.settings.score_seconds
+    return TurnTakingJudge(service.judge, ends), TurnTakingEncoder(service.encoder, ends)
 
 
 def _rollouts(service: Service, records: Sequence[dict[str, Any]], place: str) -> list[Rollout]:
@@ -120,15 +137,16 @@ def _rollouts(service: Service, records: Sequence[dict[str, Any]], place: str) -
     return rollouts
 
 
-def _report(service: Service, rollouts: list[Rollout]) -> dict[str, Any]:
-    judge, encoder = TurnTakingJudge(service.judge), TurnTakingEncoder(service.encoder)
+def _report(judge: TurnTakingJudge, encoder: TurnTakingEncoder, rollouts: list[Rollout]) -> dict[str, Any]:
     return evaluation_as_json(evaluate(rollouts, judge=judge, encoder=encoder))
 
 
-def _comparison(service: Service, wanted: CompareIn, sides: Sequence[list[Rollout] | SideIn]) -> dict[str, Any]:
+def _comparison(
+    judge: TurnTakingJudge, encoder: TurnTakingEncoder, wanted: CompareIn, sides: Sequence[list[Rollout] | SideIn]
+) -> dict[str, Any]:
     how = Measuring(
-        judge=TurnTakingJudge(service.judge),
-        encoder=TurnTakingEncoder(service.encoder),
+        judge=judge,
+        encoder=encoder,
         options=ScoringOptions(gamma=wanted.gamma, soft=wanted.soft),
         seed=wanted.seed,
         pool=wanted.pool,

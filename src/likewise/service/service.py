@@ -20,6 +20,7 @@ from likewise.core.protocols import Encoder, Judge
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.runs import RunRecord
 from likewise.reliability.verdict import Verdict
+from likewise.service.connections import upstream_client
 from likewise.service.metrics import Metrics
 from likewise.service.policies import Chosen, PolicyTable, handling_of, policy_of, running_of
 from likewise.service.security.allow_list import AllowList
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["Service", "new_id"]
 
 _LOG = logging.getLogger("likewise.service")
-# Many servers close a connection that was idle for five seconds: one that is older is not used again.
-_CONNECTIONS = httpx2.Limits(max_connections=None, max_keepalive_connections=128, keepalive_expiry=4.0)
 Task = Callable[["Service"], Awaitable[None]]
 
 
@@ -155,7 +154,7 @@ class Service:
             stack.push_async_callback(anyio.to_thread.run_sync, self.store.close)
             stack.callback(self.tracing.close)
             self.ring = KeyRing(self.store)
-            self.http = await stack.enter_async_context(httpx2.AsyncClient(limits=_CONNECTIONS, timeout=None))
+            self.http = await stack.enter_async_context(upstream_client())
             self.guarded = await stack.enter_async_context(guarded_client(self.allow, timeout=None))
             self.upstreams = {
                 name: Upstream(name, each, self.http, self.metrics, self.tracing, self.settings.max_response_bytes)

@@ -211,6 +211,7 @@ class ServiceSettings(BaseSettings):
         max_response_bytes: Largest answer of one upstream call that is compared.
         max_runs: Most runs that a caller of /v1/analyze may ask for.
         max_deadline: Longest deadline that a caller may ask for, in seconds.
+        score_seconds: Longest time that /v1/score and /v1/compare take; what needs more belongs in /v1/reports.
         max_in_flight: Requests that are worked on at once; further ones are refused with 503.
         max_rollouts: Most rollouts that /v1/score and /v1/compare take; more belong in /v1/reports.
         jobs: Whether this process works on background reports.
@@ -245,6 +246,7 @@ class ServiceSettings(BaseSettings):
     max_response_bytes: Annotated[int, Field(ge=1_024)] = 32 * 2**20
     max_runs: Runs = 20
     max_deadline: Seconds = 600.0
+    score_seconds: Seconds = 300.0
     max_in_flight: Annotated[int, Field(ge=1)] = 256
     max_rollouts: Annotated[int, Field(ge=1)] = 200
     jobs: bool = True

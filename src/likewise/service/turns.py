@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from likewise.core.labels import Judgement
 from likewise.core.protocols import Encoder, Judge, ProgressTask
 from likewise.reliability.wrapped import SCORING
 
-__all__ = ["TurnTakingEncoder", "TurnTakingJudge"]
+__all__ = ["OutOfTimeError", "TurnTakingEncoder", "TurnTakingJudge"]
 
 PAIRS = 16
 """Pairs judged in one turn: some tenths of a second, which a live request then waits at most."""
@@ -22,12 +23,21 @@ TEXTS = 32
 TextPair = tuple[str, str]
 
 
+class OutOfTimeError(Exception):
+    """The work was to have ended by now; it stops at its next turn."""
+
+
+def _in_time(ends: float | None) -> None:
+    if ends is not None and time.monotonic() > ends:
+        raise OutOfTimeError
+
+
 class TurnTakingJudge:
     """The same judge, asked for a few pairs at a time, with the lock of the live requests held only meanwhile."""
 
-    def __init__(self, judge: Judge) -> None:
-        """Ask `judge`."""
-        self._judge = judge
+    def __init__(self, judge: Judge, ends: float | None = None) -> None:
+        """Ask `judge`; from `ends` on, by the monotonic clock, every turn raises OutOfTimeError instead."""
+        self._judge, self._ends = judge, ends
 
     @property
     def judge_id(self) -> str:
@@ -36,12 +46,12 @@ class TurnTakingJudge:
 
     def judge(self, pairs: Sequence[TextPair], progress: ProgressTask | None = None) -> Iterator[Judgement]:
         """Each pair in order; goes on after a LabelError."""
-        return _Turns(self._judge, list(pairs), progress)
+        return _Turns(self._judge, list(pairs), progress, self._ends)
 
 
 class _Turns(Iterator[Judgement]):
-    def __init__(self, judge: Judge, pairs: list[TextPair], progress: ProgressTask | None) -> None:
-        self._judge, self._progress = judge, progress
+    def __init__(self, judge: Judge, pairs: list[TextPair], progress: ProgressTask | None, ends: float | None) -> None:
+        self._judge, self._progress, self._ends = judge, progress, ends
         self._pairs, self._next = pairs, 0
         self._known: dict[TextPair, Judgement | LabelError] = {}
 
@@ -50,6 +60,7 @@ class _Turns(Iterator[Judgement]):
             raise StopIteration
         pair = self._pairs[self._next]
         if pair not in self._known:
+            _in_time(self._ends)
             with SCORING:
                 self._known = dict(judge_each(self._judge, list(dict.fromkeys(self._pairs[self._next :][:PAIRS]))))
         self._next += 1
@@ -64,9 +75,9 @@ class _Turns(Iterator[Judgement]):
 class TurnTakingEncoder:
     """The same encoder, in the same manner."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        """Ask `encoder`."""
-        self._encoder = encoder
+    def __init__(self, encoder: Encoder, ends: float | None = None) -> None:
+        """Ask `encoder`; from `ends` on, by the monotonic clock, every turn raises OutOfTimeError instead."""
+        self._encoder, self._ends = encoder, ends
 
     @property
     def encoder_id(self) -> str:
@@ -77,6 +88,7 @@ class TurnTakingEncoder:
         """One unit vector a text."""
         parts = []
         for start in range(0, max(len(texts), 1), TEXTS):  # once for no texts at all: the width is the encoder's to say
+            _in_time(self._ends)
             with SCORING:
                 parts.append(self._encoder.encode(texts[start : start + TEXTS]))
         return np.concatenate(parts)

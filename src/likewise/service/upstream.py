@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -10,6 +11,7 @@ from typing import Any
 
 import httpx2
 
+from likewise.service.connections import watched
 from likewise.service.metrics import Metrics
 from likewise.service.security.allow_list import BlockedAddressError
 from likewise.service.settings import KeyFrom, UpstreamSettings
@@ -20,6 +22,7 @@ __all__ = ["Answer", "Upstream", "UpstreamError", "forwarded", "returned"]
 HeaderList = list[tuple[bytes, bytes]]
 STALE_SECONDS = 0.5
 """A closed connection shows at once; what breaks later had begun to work, and is not asked for twice."""
+_LOG = logging.getLogger("likewise.service")
 _HOP_BY_HOP = frozenset(
     {
         b"connection",
@@ -70,6 +73,11 @@ def returned(headers: Iterable[tuple[bytes, bytes]], *, decoded: bool = False) -
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")  # what cannot be sent on is not read
+
+
+def _may_repeat(request: httpx2.Request) -> bool:
+    """Whether a request that was perhaps begun may be sent again: another POST might make a second thing."""
+    return request.method in ("GET", "HEAD") or request.url.path.endswith("/chat/completions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +205,21 @@ class Upstream:
         return response
 
     async def _sent(self, request: httpx2.Request) -> httpx2.Response:
-        """Send; once more, where a kept connection turns out to have been closed in the meantime."""
+        """Send; once more, where a kept connection turns out to have been closed in the meantime.
+
+        What was asked may have been begun nevertheless: nothing on the wire tells. So it is asked again only where
+        the second time does no more than cost a run, and where not one byte of an answer came.
+        """
         began = perf_counter()
-        try:
-            return await self.client.send(request, stream=True, follow_redirects=False)
-        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
-            if perf_counter() - began > STALE_SECONDS:
-                raise
-            return await self.client.send(request, stream=True, follow_redirects=False)
+        with watched() as wire:
+            try:
+                return await self.client.send(request, stream=True, follow_redirects=False)
+            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+                late = perf_counter() - began > STALE_SECONDS
+                if late or not wire.unheard_on_kept or not _may_repeat(request):
+                    raise
+        _LOG.info("the upstream %r had closed a kept connection; it is asked again", self.name)
+        return await self.client.send(request, stream=True, follow_redirects=False)
 
     def _no_answer(self, problem: Exception) -> UpstreamError:
         if isinstance(problem, httpx2.TimeoutException):

@@ -1,0 +1,83 @@
+"""Share of statements that the fast tests reach, floor by floor, top floor first.
+
+Run from the repository's environment: python tools/coverage_by_floor.py [--data FILE] [pytest arguments]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FLOORS = (
+    ("6", ("cli",)),
+    ("5", ("service",)),
+    ("4", ("report", "store")),
+    ("3", ("evaluation", "reliability", "training")),
+    ("2", ("scoring", "learned")),
+    ("1", ("metrics", "formats", "backends")),
+    ("0", ("core",)),
+)
+FAST = "not data and not slow and not torch and not ray and not service and not integrations"
+
+
+def rooms(report: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Statements reached and statements of each room, from coverage's JSON report."""
+    reached: Counter[str] = Counter()
+    there: Counter[str] = Counter()
+    for name, file in report["files"].items():
+        parts = Path(name).parts
+        inside = parts[parts.index("likewise") + 1 :]
+        room = inside[0] if len(inside) > 1 else "(top)"
+        reached[room] += file["summary"]["covered_lines"]
+        there[room] += file["summary"]["num_statements"]
+    return {room: (reached[room], there[room]) for room in there}
+
+
+def table(by_room: Mapping[str, tuple[int, int]]) -> str:
+    """The floors with their rooms; a room that is on no floor comes last."""
+    lines = []
+    placed = {room for _, names in FLOORS for room in names}
+    for floor, names in (*FLOORS, ("-", tuple(sorted(by_room.keys() - placed)))):
+        for room in names:
+            reached, there = by_room.get(room, (0, 0))
+            share = f"{100 * reached / there:5.1f} %" if there else "nothing measured"
+            lines.append(f"{floor}  {room:<12} {share}  ({reached} of {there} statements)")
+    return "\n".join(lines)
+
+
+def measured(arguments: list[str], folder: Path) -> Mapping[str, Any]:
+    """Run the tests under coverage; a failed test ends this."""
+    tool = [sys.executable, "-m", "coverage"]
+    data = f"--data-file={folder / 'data'}"
+    tests = subprocess.run(
+        [*tool, "run", data, "--source=likewise", "-m", "pytest", "-q", "-m", FAST, *arguments], cwd=ROOT, check=False
+    )
+    if tests.returncode:
+        sys.exit(f"the tests ended with {tests.returncode}; coverage of failed tests is not stated")
+    subprocess.run([*tool, "json", data, "-q", "-o", str(folder / "report.json")], cwd=ROOT, check=True)
+    found: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="a JSON report that coverage wrote earlier")
+    options, rest = parser.parse_known_args()
+    if options.data:
+        print(table(rooms(json.loads(options.data.read_text(encoding="utf-8")))))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        print(table(rooms(measured(rest, Path(name)))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Does the wheel work where nothing of the repository is? Installs it into an empty environment and uses it there.
+
+Run: python tools/release/wheel_check.py dist/likewise-*.whl [--extras llm serve ...]
+The base is used by `likewise report` on the shipped runs; of an extra, the part that needs it is imported, alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LARGEST = 95_000_000
+"""Bytes of the wheel."""
+
+USES = {
+    "llm": "from likewise.backends.judges import judge_from_name; judge_from_name('llm:tiny')",
+    "serve": "from likewise.service.app import create_app; from likewise.store.store import Store",
+    "postgres": "import psycopg; psycopg.pq.version()",
+    "parquet": "import pyarrow.parquet; from likewise.formats import table",
+    "remote": "import fsspec; fsspec.filesystem('memory')",
+    "hf": "import sentence_transformers; from likewise.backends import hf_nli",
+    "learned": "from likewise.learned.network import load_torch; load_torch()",
+    "train": "import trl, peft, accelerate; from likewise.training import grpo",
+    "ray": "import ray; from likewise.backends.ray_judge import RayJudge",
+}
+"""What shows that an extra is whole: the module of ours that needs it."""
+
+
+def run(words: list[str], folder: Path, **environment: str) -> str:
+    """Run a command away from the repository; its failure is this check's."""
+    kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG") if key in os.environ}
+    pip = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "UV_", "SSL_"))}
+    ended = subprocess.run(
+        words, cwd=folder, env=kept | pip | environment, capture_output=True, text=True, check=False, timeout=1800
+    )
+    if ended.returncode:
+        sys.exit(f"{' '.join(words)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+    return ended.stdout
+
+
+def environment_with(wheel: Path, extra: str, folder: Path) -> Path:
+    """An environment that holds the wheel and what it needs, and nothing else; gives its folder of programs."""
+    venv.create(folder, with_pip=True)
+    programs = folder / "bin"
+    run([str(programs / "pip"), "install", "--quiet", f"{wheel}[{extra}]" if extra else str(wheel)], folder)
+    return programs
+
+
+def check_contents(wheel: Path) -> None:
+    """The wheel is small enough, and has the weights, their cards and the notices, and nothing of the tests."""
+    size = wheel.stat().st_size
+    if size > LARGEST:
+        sys.exit(f"{wheel.name} has {size / 1e6:.1f} MB; at most {LARGEST / 1e6:.0f} are allowed")
+    names = zipfile.ZipFile(wheel).namelist()
+    wanted = ("models/nli/read.onnx", "models/encoder/encoder.onnx", "models/nli/CARD.md", "py.typed", "NOTICE")
+    lacking = [each for each in wanted if not any(name.endswith(each) for name in names)]
+    strangers = [name for name in names if name.startswith("tests/") or name.endswith(".pyc")]
+    if lacking or strangers:
+        sys.exit(f"{wheel.name} lacks {lacking}, and holds {strangers} that it should not")
+    print(f"{wheel.name}: {size / 1e6:.1f} MB, {len(names)} files")
+
+
+def check_base(wheel: Path, folder: Path) -> None:
+    """Report on the shipped runs, in a folder that holds them and nothing else."""
+    started = time.monotonic()
+    programs = environment_with(wheel, "", folder / "base")
+    print(f"base: installed in {time.monotonic() - started:.0f} s")
+    away = folder / "away"
+    away.mkdir()
+    shutil.copy(ROOT / "examples" / "rollouts" / "airline.json", away)
+    started = time.monotonic()
+    store = {"LIKEWISE_LABEL_STORE": str(away / "labels.sqlite")}
+    run([str(programs / "likewise"), "report", "airline.json", "--json", "r.json", "--html", "r.html"], away, **store)
+    report = json.loads((away / "r.json").read_text(encoding="utf-8"))
+    place = run([str(programs / "python"), "-c", "import likewise; print(likewise.__file__)"], away).strip()
+    if not Path(place).is_relative_to(folder) or len(report["tasks"]) != 10 or not (away / "r.html").stat().st_size:
+        sys.exit(f"the report is not what it should be: {len(report['tasks'])} tasks, package in {place}")
+    print(f"base: report of {len(report['tasks'])} tasks in {time.monotonic() - started:.0f} s, package in {place}")
+
+
+def check_extra(wheel: Path, extra: str, folder: Path) -> None:
+    """Import what needs the extra, in an environment with this extra alone."""
+    started = time.monotonic()
+    programs = environment_with(wheel, extra, folder / extra)
+    run([str(programs / "python"), "-c", USES[extra]], folder, OPENAI_API_KEY="a-key")
+    print(f"{extra}: works alone; {time.monotonic() - started:.0f} s")
+
+
+def main() -> None:
+    """Check the wheel."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--extras", nargs="*", choices=sorted(USES), default=[])
+    options = parser.parse_args()
+    check_contents(options.wheel.resolve())
+    with tempfile.TemporaryDirectory() as name:
+        check_base(options.wheel.resolve(), Path(name))
+        for extra in options.extras:
+            check_extra(options.wheel.resolve(), extra, Path(name))
+
+
+if __name__ == "__main__":
+    main()
