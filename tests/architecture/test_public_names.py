@@ -68,7 +68,7 @@ EXIT_CODES = {
 
 SCHEMAS = {
     "calibrate", "collected", "compare", "doctor", "fit", "formats", "inspect", "judge-eval", "label-summary", "plan",
-    "predict", "recipe", "report", "rollout", "scores", "tables", "tools", "training", "verdict", "verdicts",
+    "predict", "recipe", "report", "rollout", "scores", "tables", "tools", "training", "verdict", "verdicts", "keys",
 }  # fmt: skip
 
 
