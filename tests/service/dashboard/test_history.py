@@ -1,6 +1,7 @@
 """The pages that show the history, asked for over HTTP as a browser does."""
 
 import re
+import time
 
 import pytest
 
@@ -20,6 +21,7 @@ def history(served):
         record_of(clash, id="clash", minutes=30, version="2"),
         record_of(hostile, id="hostile", agent=f"attacker {ATTACK}"[:200], version=ATTACK, task=ATTACK, model=ATTACK),
     ]
+    time.sleep(2)  # the look that the service takes when it starts must not meet half of the history
     write(served.service.store, records)
     check(served.service)  # as it does by itself every few minutes
     return served
