@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from likewise.backends.action_features import FEATURES
-from likewise.backends.action_judge import WITNESSES, ActionJudge, embedded_judge, witness_features
+from likewise.backends.action_judge import WITNESSES, ActionJudge, are_other_names, embedded_judge, witness_features
 from likewise.backends.onnx_encoder import embedded_encoder
 from likewise.backends.onnx_nli import Comparison, embedded_nli
 from likewise.core.errors import BackendError
@@ -124,7 +124,8 @@ def test_probabilities_sum_to_one_and_the_likeliest_is_the_relation(judge):
 def test_another_head_has_another_id(judge, tmp_path):
     other = ActionJudge(embedded_nli(), embedded_encoder(), head_file(tmp_path / "head.json"))
     assert other.judge_id != judge.judge_id
-    assert other.judge_id.rpartition("-")[0] == judge.judge_id.rpartition("-")[0]
+    ours, theirs = judge.judge_id.split("-"), other.judge_id.split("-")
+    assert [i for i, (x, y) in enumerate(zip(ours, theirs, strict=True)) if x != y] == [3]
 
 
 @pytest.mark.model
@@ -139,3 +140,19 @@ def test_another_head_has_another_id(judge, tmp_path):
 )
 def test_what_nobody_would_doubt(judge, a, b, relation):
     assert next(judge.judge([(a, b)])).relation is relation
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [("Paris", "London"), ("Albert Einstein", "Isaac Newton"), ("Monday", "Friday"), ("Paris.", "Rome.")]
+)
+def test_names_that_share_no_word_are_never_equivalent(a, b):
+    (judgement,) = embedded_judge().judge([(a, b)])
+    assert judgement.relation is not Relation.EQUIVALENT
+    assert sum(judgement.forward) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [("Paris", "paris."), ("Yes.", "Sure."), ("", "Paris"), ("The city of Paris", "Rome")]
+)
+def test_other_short_answers_are_left_to_the_witnesses(a, b):
+    assert not are_other_names(a, b)

@@ -8,6 +8,7 @@ fitted by tools/nli/fit_head.py and shipped as JSON, makes one relation and its 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.resources import as_file, files
@@ -25,7 +26,7 @@ from likewise.core.errors import BackendError
 from likewise.core.labels import Entailment, Judgement, Relation
 from likewise.core.protocols import Judge, ProgressTask
 
-__all__ = ["WITNESSES", "ActionJudge", "embedded_judge", "witness_features"]
+__all__ = ["WITNESSES", "ActionJudge", "are_other_names", "embedded_judge", "witness_features"]
 
 CHUNK = 128
 """Pairs whose texts are encoded together."""
@@ -33,6 +34,11 @@ VECTORS = 20_000
 """Vectors kept, of about 1.5 kB each; a text stands in many pairs."""
 LEAST = 1e-4
 """Probabilities below this are not told apart: beyond it their logarithms say more than the network knows."""
+
+NAME_WORDS = 3
+"""Words of an answer that may be nothing but a name ("Paris", "Ada Lovelace"): the network knows sentences."""
+_WORD = re.compile(r"\w+")
+_ASSENT = frozenset(("yes", "yeah", "sure", "ok", "okay", "right", "correct", "certainly", "absolutely", "done"))
 
 WITNESSES = (
     *(f"network-{relation.name.lower()}" for relation in Relation),
@@ -59,6 +65,13 @@ def witness_features(comparison: Comparison, cosine: float, a: str, b: str) -> F
     sides = np.stack([directions.min(axis=0), directions.max(axis=0)], axis=1).ravel()
     logs = np.log(np.maximum([*comparison.relation, *sides], LEAST))
     return np.concatenate([logs, [cosine], action_features(a, b)])
+
+
+def are_other_names(a: str, b: str) -> bool:
+    """Whether two texts are of so few words that they may be names, and share none: then nothing makes them alike."""
+    first, second = (set(_WORD.findall(text[:200].casefold())) for text in (a, b))
+    few = 0 < len(first) <= NAME_WORDS and 0 < len(second) <= NAME_WORDS and max(len(a), len(b)) <= 200
+    return few and not first & second and not (first | second) & _ASSENT
 
 
 class _Head:
@@ -104,9 +117,9 @@ class ActionJudge:
 
     @cached_property
     def judge_id(self) -> str:
-        """`embedded-` and a digest of all that decides: network, encoder, head."""
+        """`embedded-`, a digest of network, encoder and head, and the version of the rule for names."""
         network, encoder = self._network.judge_id.removeprefix("nli-"), self._encoder.encoder_id.rpartition("-")[2]
-        return f"embedded-{network}-{encoder}-{file_digest(self._path)}"
+        return f"embedded-{network}-{encoder}-{file_digest(self._path)}-2"
 
     @property
     def directed(self) -> Judge:
@@ -119,6 +132,12 @@ class ActionJudge:
             chunk = pairs[start : start + CHUNK]
             for pair, comparison in zip(chunk, self._network.compare(chunk), strict=True):
                 shares = self._head.probabilities(witness_features(comparison, self._cosine(pair, chunk), *pair))
+                if are_other_names(*pair):
+                    shares = (
+                        0.0,
+                        shares[Relation.EQUIVALENT] + shares[Relation.NEUTRAL],
+                        shares[Relation.CONTRADICTORY],
+                    )
                 yield Judgement(Relation(int(np.argmax(shares))), shares, shares, "nli")
                 if progress is not None:
                     progress.advance()
