@@ -46,7 +46,7 @@ from likewise.cli.options import (
     load_rules,
     open_store,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
+from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
 from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
@@ -257,8 +257,7 @@ def _write(comparison: Comparison, fail_on: list[str], targets: dict[str, str | 
         "--junit": lambda: comparison_junit(comparison, fail_on),
         "--html": lambda: comparison_html(comparison),
     }
-    texts = {target: faces[option]() for option, target in targets.items() if target is not None}
-    return [target for target, text in texts.items() if write_target(target, text)]
+    return write_faces(targets, lambda option: faces[option]())
 
 
 def _end(comparison: Comparison, fail_on: list[str]) -> None:

@@ -42,7 +42,7 @@ from likewise.cli.options import (
     load_rules,
     open_store,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
+from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
 from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ def _show(prediction: Prediction, targets: dict[str, str | None], quiet: bool) -
         "--json": lambda: json.dumps(prediction_as_json(prediction), indent=2, allow_nan=False) + "\n",
         "--html": lambda: prediction_html(prediction),
     }
-    texts = {target: faces[option]() for option, target in targets.items() if target is not None}
-    written = [target for target, text in texts.items() if write_target(target, text)]
+    written = write_faces(targets, lambda option: faces[option]())
     if not quiet and STANDARD_OUTPUT not in targets.values():
         from rich.console import Console
 

@@ -46,7 +46,7 @@ from likewise.cli.options import (
     load_rules,
     open_store,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
+from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
 from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ def report(
 
 def _write(evaluation: Evaluation, gates: GateReport, targets: dict[str, str | None]) -> list[str]:
     """Write what was asked for and return the files; nothing is written before everything is rendered."""
-    texts = {target: _face(option, evaluation, gates) for option, target in targets.items() if target is not None}
-    return [target for target, text in texts.items() if write_target(target, text)]
+    return write_faces(targets, lambda option: _face(option, evaluation, gates))
 
 
 def _face(option: str, evaluation: Evaluation, gates: GateReport) -> str:

@@ -41,7 +41,7 @@ from likewise.cli.options import (
     load_rules,
     open_store,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
+from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
 
 if TYPE_CHECKING:
     from likewise.evaluation.paper_tables import PaperTables
@@ -205,8 +205,7 @@ def _show(made: PaperTables, targets: dict[str, str | None], quiet: bool) -> Non
         "--latex": lambda: tables_latex(made),
         "--csv": lambda: tables_csv(made),
     }
-    texts = {target: faces[option]() for option, target in targets.items() if target is not None}
-    written = [target for target, text in texts.items() if write_target(target, text)]
+    written = write_faces(targets, lambda option: faces[option]())
     if not quiet and STANDARD_OUTPUT not in targets.values():
         from rich.console import Console
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import typer
 
 from likewise.cli.interrupts import heed
 
-__all__ = ["check_targets", "write_target"]
+__all__ = ["check_targets", "write_faces", "write_target"]
 
 STANDARD_OUTPUT = "-"
 
@@ -106,3 +106,18 @@ def write_target(target: str, text: str) -> bool:
     except OSError as error:
         raise OSError(error.errno, f"cannot be written ({error.strerror or error})", target) from error
     return True
+
+
+def write_faces(targets: Mapping[str, str | None], face: Callable[[str], str]) -> list[str]:
+    """Write what was asked for and return the files; nothing is written before everything is rendered.
+
+    Args:
+        targets: Option -> the file it names, or standard output; None where it was not given.
+        face: Renders what an option stands for.
+
+    Raises:
+        KeyboardInterrupt: An interrupt came before.
+        OSError: One of them cannot be written.
+    """
+    texts = {target: face(option) for option, target in targets.items() if target is not None}
+    return [target for target, text in texts.items() if write_target(target, text)]

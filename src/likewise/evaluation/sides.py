@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +21,18 @@ from likewise.evaluation.results import Evaluation
 from likewise.metrics.progress_rate import coefficient_of_variation
 from likewise.scoring.results import GroupScore
 
-__all__ = ["FIGURES", "REPORT_SCHEMA", "Figure", "Scores", "Side", "TaskFigures", "is_report", "read_side", "side_of"]
+__all__ = [
+    "FIGURES",
+    "REPORT_SCHEMA",
+    "Figure",
+    "Scores",
+    "Side",
+    "TaskFigures",
+    "is_report",
+    "opened_report",
+    "read_side",
+    "side_of",
+]
 
 REPORT_SCHEMA: Final = "likewise.report/1"
 LARGEST: Final = 2**30
@@ -217,8 +229,9 @@ def is_report(path: Path) -> bool:
     return _REPORT.match(head) is not None
 
 
-def read_side(path: Path) -> Side:
-    """Read a JSON report that `likewise report --json` wrote.
+@contextmanager
+def opened_report(path: Path) -> Iterator[Mapping[str, Any]]:
+    """A JSON report that `likewise report --json` wrote; what fails to be taken from it inside is told by its name.
 
     Raises:
         RolloutFormatError: The file is no such report, or a field of it is missing or wrong.
@@ -235,21 +248,37 @@ def read_side(path: Path) -> Side:
         raise RolloutFormatError(
             str(path), "no report", pointer="/schema", expected=f"{REPORT_SCHEMA}, by `likewise report --json`"
         )
-    tasks: dict[str, TaskFigures] = {}
     place = ""
-    try:
-        signature = dict(report["signature"])
+
+    def tasks() -> Iterator[Any]:
+        nonlocal place
         for i, record in enumerate(report["tasks"]):
             place = f"/tasks/{i}"
+            yield record
+
+    try:
+        yield {**report, "tasks": tasks()} if "tasks" in report else report
+    except KeyError as missing:
+        raise RolloutFormatError(str(path), f"lacks the field {missing}", pointer=place) from None
+    except (TypeError, ValueError, AttributeError) as problem:
+        raise RolloutFormatError(str(path), f"is not as likewise writes it: {problem}", pointer=place) from None
+
+
+def read_side(path: Path) -> Side:
+    """Read a JSON report that `likewise report --json` wrote.
+
+    Raises:
+        RolloutFormatError: The file is no such report, or a field of it is missing or wrong.
+    """
+    tasks: dict[str, TaskFigures] = {}
+    with opened_report(path) as report:
+        signature = dict(report["signature"])
+        for record in report["tasks"]:
             figures = _read_task(record)
             if figures.task_id in tasks:
                 raise ValueError(f"task {figures.task_id!r} stands twice")
             tasks[figures.task_id] = figures
         files = tuple(str(each["path"]) for each in report.get("files", ()))
-    except KeyError as missing:
-        raise RolloutFormatError(str(path), f"lacks the field {missing}", pointer=place) from None
-    except (TypeError, ValueError, AttributeError) as problem:
-        raise RolloutFormatError(str(path), f"is not as likewise writes it: {problem}", pointer=place) from None
     return Side(str(path), signature, tasks, files)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from likewise.core.errors import RolloutFormatError
 from likewise.evaluation.results import Evaluation
-from likewise.evaluation.sides import LARGEST, REPORT_SCHEMA
+from likewise.evaluation.sides import opened_report
 from likewise.scoring.results import GroupScore, TurnScore
 
 __all__ = ["LENGTH", "NUMBERS", "TaskNumbers", "numbers_of", "read_numbers"]
@@ -111,24 +109,8 @@ def read_numbers(path: Path) -> tuple[TaskNumbers, ...]:
     Raises:
         RolloutFormatError: The file is no such report, or a field of it is missing or wrong.
     """
-    if path.stat().st_size > LARGEST:
-        raise RolloutFormatError(str(path), f"a report of over {LARGEST:,} bytes is not read")
-    try:
-        report = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as problem:
-        raise RolloutFormatError(str(path), f"not JSON ({problem})") from None
-    if not isinstance(report, dict) or report.get("schema") != REPORT_SCHEMA:
-        raise RolloutFormatError(str(path), "no report", pointer="/schema", expected=REPORT_SCHEMA)
-    place, found = "", []
-    try:
-        for i, record in enumerate(report["tasks"]):
-            place = f"/tasks/{i}"
-            found.append(_of_record(record))
-    except KeyError as missing:
-        raise RolloutFormatError(str(path), f"lacks the field {missing}", pointer=place) from None
-    except (TypeError, ValueError, AttributeError) as problem:
-        raise RolloutFormatError(str(path), f"is not as likewise writes it: {problem}", pointer=place) from None
-    return tuple(found)
+    with opened_report(path) as report:
+        return tuple(_of_record(record) for record in report["tasks"])
 
 
 def _of_record(record: Mapping[str, Any]) -> TaskNumbers:
