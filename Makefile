@@ -44,7 +44,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 test: $(READY)
-	$(BIN)/pytest -m 'not data and not slow and not torch and not ray and not service and not integrations'
+	$(BIN)/pytest --numprocesses logical --dist loadfile -m 'not data and not slow and not torch and not ray and not service and not integrations'
 
 test-slow: $(READY)
 	$(BIN)/pytest -m 'slow and not data and not torch and not ray and not service and not integrations'
