@@ -28,7 +28,11 @@ def test_a_form_of_our_own_page_goes_through(origin, host):
     check_csrf(SESSION, FIELD, origin, host)
 
 
-@pytest.mark.parametrize("sent", [None, "", "x", FIELD[:-1], FIELD + "0", csrf_token("another"), "é", "\ud83d"])
+@pytest.mark.parametrize(
+    "sent",
+    [None, "", "x", FIELD[:-1], FIELD + "0", csrf_token("another"), "é", "\ud83d"],
+    ids=["none", "empty", "short", "cut", "longer", "another visitor's", "not ASCII", "surrogate"],
+)
 def test_another_token_is_refused(sent):
     with pytest.raises(ForgedFormError, match="open the page again"):
         check_csrf(SESSION, sent, None, "host")
