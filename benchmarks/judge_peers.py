@@ -112,6 +112,16 @@ class Peers:
         with torch.no_grad():
             return self.model(**batch).logits.numpy()
 
+    def eight_bit_flips(self, classes: dict[Pair, int]) -> dict[str, int]:
+        """Of these ordered pairs, how many get another class from the same weights in 8 bits (dynamic, all Linear)."""
+        exact = self.model
+        self.model = torch.ao.quantization.quantize_dynamic(exact, {torch.nn.Linear}, dtype=torch.qint8)
+        try:
+            found = {pair: int(self.scores([pair]).argmax()) for pair in classes}
+        finally:
+            self.model = exact
+        return {"ordered pairs": len(found), "another class": sum(found[pair] != classes[pair] for pair in found)}
+
     def run_uqlm(self, case: Case) -> dict[Pair, int]:
         """A fresh memory; one call a set."""
         self.uqlm.probabilities = {}
@@ -143,7 +153,7 @@ class Ours:
 
     def __init__(self, folder: Path) -> None:
         """Load the judge and count its rows."""
-        self.judge, self.count = HfNli(folder), 0
+        self.judge, self.count = HfNli(folder, check=False), 0  # pace and equal labels need no good model
         score = self.judge._network.score
 
         def counted(rows):
@@ -219,7 +229,13 @@ def measured(case: Case, ours: Ours, peers: Peers) -> dict[str, object]:
                 "ordered pairs that both scored": len(shared),
                 "of them with another class": sum(mine.classes[pair] != outcome.classes[pair] for pair in shared),
             }
-    return {"case": case.name, **figures}
+    return {"case": case.name, **figures, "int8 of the same weights": peers.eight_bit_flips(mine.classes)}
+
+
+def weights_note(folder: Path) -> str:
+    """What the folder says of its weights (benchmarks/peer_model.py); rows and pace do not depend on it."""
+    note = folder / "NOTE.txt"
+    return note.read_text().strip() if note.exists() else "as given"
 
 
 def main() -> None:
@@ -237,6 +253,7 @@ def main() -> None:
         "judge_peers",
         {
             "judge": ours.judge.judge_id,
+            "weights": weights_note(args.model),
             "rules": ToolRules().rules_id,
             "versions": {name: version(name) for name in ("likewise", "uqlm", "torch", "transformers", "numpy")},
             "threads": torch.get_num_threads(),

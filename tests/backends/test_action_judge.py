@@ -33,6 +33,7 @@ def head_file(path, **changes):
         "scale": [1.0] * len(WITNESSES),
         "weights": [[0.0] * len(WITNESSES) for _ in range(3)],
         "bias": [0.0, 0.0, 0.0],
+        "temperature": 1.0,
     }
     path.write_text(json.dumps(content | changes))
     return path
@@ -73,6 +74,18 @@ def test_a_head_that_weighs_one_witness_gives_its_softmax(tmp_path):
 
 
 @pytest.mark.model
+def test_a_temperature_makes_the_head_less_sure_and_moves_no_relation(tmp_path):
+    # the same head at temperature 2: logits 1.5, 0, 0
+    weights = [[0.0] * len(WITNESSES) for _ in range(3)]
+    weights[0][WITNESSES.index("cosine")] = 3.0
+    head = head_file(tmp_path / "head.json", weights=weights, temperature=2.0)
+    judgement = next(ActionJudge(embedded_nli(), embedded_encoder(), head).judge([("Hello there.", "Hello there.")]))
+    share = math.exp(1.5) / (math.exp(1.5) + 2)
+    assert judgement.forward == pytest.approx((share, (1 - share) / 2, (1 - share) / 2), abs=1e-4)
+    assert judgement.relation is Relation.EQUIVALENT
+
+
+@pytest.mark.model
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -82,6 +95,9 @@ def test_a_head_that_weighs_one_witness_gives_its_softmax(tmp_path):
         ({"bias": None}, "head"),
         ({"weights": [[0.0, 1.0]]}, "head"),
         ({"scale": [0.0] * len(WITNESSES)}, "head"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"temperature": float("nan")}, "head"),
+        ({"temperature": None}, "head"),
     ],
 )
 def test_a_head_that_does_not_fit_is_refused_by_name(tmp_path, changes, named):

@@ -6,8 +6,11 @@ from itertools import product
 
 import pytest
 
+from likewise.backends.budget import Budget
 from likewise.backends.chat_client import ChatSettings
+from likewise.backends.label_store import LabelStore
 from likewise.backends.progress_judge import LONGEST, ProgressJudge, SubGoalQuestion, majority_turn, read_turn
+from likewise.backends.vote_table import VoteTable
 from likewise.core.errors import BackendError, LabelError
 from llm_server import refused, said, serving
 
@@ -131,3 +134,48 @@ def test_it_works_where_a_loop_is_running_already():
 def test_numbers_that_cannot_be_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         ProgressJudge("tiny", ChatSettings("http://localhost:1/v1"), **options)
+
+
+def test_votes_are_kept_one_by_one_and_nothing_that_was_answered_is_asked_again():
+    asked = SubGoalQuestion("It is booked.", "r", 3)
+    replies = [turn(2), turn(3), said("?")]
+    with LabelStore(None) as store, serving(lambda request: replies.pop(0) if replies else turn(1)) as server:
+        table = VoteTable(store)
+        first = judge(server, table=table)
+        (failed,) = first.first_turns([asked])
+        assert isinstance(failed, LabelError)
+        assert first.known([asked]) == 2  # the answer without a turn is no vote
+        again = judge(server, table=table)
+        assert again.first_turns([asked]) == [1]  # 2, 3 and three times 1
+        assert (len(server.requests), again.from_table) == (6, 2)
+        assert again.first_turns([asked]) == [1]
+        assert judge(server, table=table, votes=3).first_turns([asked]) == [2]  # 2, 3, 1
+        assert len(server.requests) == 6
+        assert again.account()[0] == "7 answer(s) were known from before"
+        with serving(lambda request: turn(1)) as other:
+            assert judge(other, table=table).known([asked]) == 0  # who is asked is part of what is known
+        assert judge(server, table=table).known([SubGoalQuestion("It is booked.", "r2", 3)]) == 0
+
+
+def test_runs_that_went_alike_are_asked_about_once():
+    asked = [SubGoalQuestion("It is booked.", "r", 3)] * 3
+    done = []
+    with serving(lambda request: turn(2)) as server:
+        assert judge(server).first_turns(asked, lambda: done.append(1)) == [2, 2, 2]
+    assert (len(server.requests), len(done)) == (5, 3)
+
+
+def test_the_budget_ends_the_asking_before_it_is_passed_and_leaves_the_rest_unmeasured():
+    asked = [SubGoalQuestion(str(number), "r", 3) for number in range(20)]
+    with serving(lambda request: turn(1, usage=(1000, 100))) as server:
+        budget = Budget(1.0, 1.0, 0.02)  # an answer costs 0.0011, the next may cost 0.0012 or so
+        model = judge(server, votes=1, budget=budget)
+        found = model.first_turns(asked)
+    left = [each for each in found if isinstance(each, LabelError)]
+    assert 0 < len(left) < 20
+    assert {each.problem for each in left} == {"budget of 0.02 spent"}
+    assert len(server.requests) == 20 - len(left)
+    assert budget.spent == pytest.approx(0.0011 * len(server.requests))
+    assert budget.spent <= 0.02
+    assert model.over_budget
+    assert "tiny was asked" in model.account()[0]

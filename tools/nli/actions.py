@@ -15,6 +15,7 @@ import argparse
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -106,7 +107,9 @@ def other_value(slot: Slot, draw: random.Random) -> str | None:
         return None
     place = draw.choice(found[1:] if slot.kind is SlotKind.DATE and len(found) > 1 else found)
     raw = place.group()
-    if slot.kind is SlotKind.IDENTIFIER:
+    if slot.kind in (SlotKind.DATE, SlotKind.YEAR) and len(raw) == 4:
+        new = str(int(raw) + draw.choice((-3, -2, -1, 1, 2, 3)))
+    elif slot.kind is SlotKind.IDENTIFIER:
         new = "".join(str((int(c) + draw.randint(1, 9)) % 10) if c.isdigit() else c for c in raw)
     elif slot.kind in (SlotKind.DATE, SlotKind.TIME):
         top = 12 if slot.kind is SlotKind.TIME or place is found[0] else 28
@@ -248,6 +251,17 @@ def made(rows: list[Row], seed: int) -> Iterator[Row]:
                     yield {**row, "kind": f"{kind}-reworded", "action_b": new, "label": label}
 
 
+def sampled(rows: list[Row], most: int | None, seed: int) -> list[Row]:
+    """At most so many of each kind."""
+    left = Counter({kind: most or len(rows) for kind in {row["kind"] for row in rows}})
+    kept = []
+    for row in random.Random(seed).sample(rows, len(rows)):
+        left[row["kind"]] -= 1
+        if left[row["kind"]] >= 0:
+            kept.append(row)
+    return kept
+
+
 def main() -> None:
     """Parse, make, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -255,6 +269,7 @@ def main() -> None:
     parser.add_argument("--variants", type=Path, required=True)
     parser.add_argument("--leave-out", nargs="*", default=[], metavar="DOMAIN")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--most", type=int, help="made pairs of a kind at most, drawn at random; all if not given")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     rows: list[Row] = []
@@ -263,7 +278,7 @@ def main() -> None:
             row = json.loads(line)
             if row["kind"] == "text-text" and row["domain"] not in args.leave_out:
                 rows.append({k: row[k] for k in ("domain", "action_a", "action_b", "label")} | {"kind": source.stem})
-    everything = rows + list(made(rows, args.seed))
+    everything = rows + sampled(list(made(rows, args.seed)), args.most, args.seed)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in everything), encoding="utf-8")
 

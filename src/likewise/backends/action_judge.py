@@ -75,19 +75,25 @@ def are_other_names(a: str, b: str) -> bool:
 
 
 class _Head:
-    """The regression: standardised features -> probabilities of the three relations."""
+    """The regression: standardised features -> probabilities of the three relations.
+
+    Its logits are divided by a temperature that held-out labels gave (Guo et al. 2017, arXiv:1706.04599, section 4.2):
+    that moves no relation, only how sure the head is.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
             raw = json.loads(path.read_text())
             names = tuple(raw["features"])
             self._mean, self._scale, self._bias = (np.array(raw[k], dtype=float) for k in ("mean", "scale", "bias"))
-            self._weights = np.array(raw["weights"], dtype=float)
+            self._weights, self._temperature = np.array(raw["weights"], dtype=float), float(raw["temperature"])
             shapes = [part.shape for part in (self._weights, self._bias, self._mean, self._scale)]
             if shapes != [(len(Relation), len(names)), (len(Relation),), (len(names),), (len(names),)]:
                 raise ValueError("weights, bias, mean or scale of the wrong shape")
             if not (np.isfinite(self._weights).all() and np.isfinite(self._bias).all() and (self._scale > 0).all()):
                 raise ValueError("weights or bias not finite, or a scale not above 0")
+            if not 0 < self._temperature < float("inf"):
+                raise ValueError("a temperature not above 0")
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise BackendError(f"{path}: not the head of an action judge ({problem!r})") from problem
         if names != WITNESSES:
@@ -96,7 +102,7 @@ class _Head:
 
     def probabilities(self, features: Float64[np.ndarray, " witnesses"]) -> tuple[float, float, float]:
         """Of equivalent, neutral, contradictory."""
-        logits = self._weights @ ((features - self._mean) / self._scale) + self._bias
+        logits = (self._weights @ ((features - self._mean) / self._scale) + self._bias) / self._temperature
         shares = np.exp(logits - logits.max())
         equivalent, neutral, contradictory = (shares / shares.sum()).tolist()
         return (equivalent, neutral, contradictory)

@@ -17,6 +17,7 @@ from hashlib import blake2b
 from urllib.parse import urlsplit
 
 from likewise.backends.budget import Budget
+from likewise.backends.chat_account import ChatAccount, Gate
 from likewise.backends.chat_client import Chat, ChatAnswer, ChatClient, ChatSettings
 from likewise.backends.judge_prompt import SCHEMA, SYSTEM, TEMPLATE, question, read_relation
 from likewise.core.errors import LabelError
@@ -29,10 +30,6 @@ LONGEST = 100_000
 """Characters of a text that are asked about; nothing is cut off, a longer text is not asked about."""
 AHEAD = 4
 """Pairs asked for before their turn, times the requests under way: one slow answer does not stop the others."""
-OVERHEAD = 250
-"""Tokens of a request besides its words: roles, schema, separators."""
-BYTES_PER_TOKEN = 3
-"""Bytes that make at most one token, as a rule; in English it is rather four."""
 
 TextPair = tuple[str, str]
 Outcome = Judgement | LabelError
@@ -70,8 +67,8 @@ class LlmJudge:
         self._settings = settings or ChatSettings()
         self._client = ChatClient(model, "judgement", SCHEMA, self._settings)
         self.parallel, self._swap, self._budget = parallel, swap, budget or Budget()
-        self._answers = self._failed = self._swapped = self._differing = self._estimated = 0
-        self._input_tokens = self._output_tokens = 0
+        self._account = ChatAccount(model, SYSTEM, self._settings.answer_tokens, self._budget)
+        self._swapped = self._differing = 0
 
     @property
     def judge_id(self) -> str:
@@ -96,16 +93,12 @@ class LlmJudge:
 
     def account(self) -> tuple[str, ...]:
         """Calls, tokens and cost; how often the second reading differed."""
-        if not self._answers:
+        asked = self._account.line("a relation")
+        if asked is None:
             return ()
-        about = "about " if self._estimated else ""
-        tokens = f"{about}{self._input_tokens:,} tokens read, {about}{self._output_tokens:,} written"
-        cost = f", cost {about}{self._budget.spent:.4f}" if self._budget.priced else ""
-        failed = f", {self._failed} of them without a relation" if self._failed else ""
-        lines = [f"{self._client.model} was asked {self._answers} times{failed}: {tokens}{cost}"]
-        if self._swapped:
-            lines.append(f"with the sides exchanged {self._differing} of {self._swapped} pairs were read differently")
-        return tuple(lines)
+        if not self._swapped:
+            return (asked,)
+        return asked, f"with the sides exchanged {self._differing} of {self._swapped} pairs were read differently"
 
     async def settle(self, chat: Chat, gate: Gate, pair: TextPair) -> Outcome:
         """One pair, all its readings."""
@@ -114,7 +107,7 @@ class LlmJudge:
             return LabelError(f"a text of over {LONGEST:,} characters is too long for one question", *pair)
         sides = [pair, pair[::-1]] if self._swap else [pair]
         questions = [question(*side) for side in sides]
-        most = sum(self._budget.cost(_sent(text), self._settings.answer_tokens) for text in questions)
+        most = sum(map(self._account.most, questions))
         async with gate.places:
             if not await gate.afford(most):
                 return LabelError(f"budget of {self._budget.limit:g} spent", *pair)
@@ -124,29 +117,16 @@ class LlmJudge:
                 words: list[str] = []
                 for text in questions:
                     answer = await chat.ask(SYSTEM, text)
-                    cost += self._charge(answer, text)
+                    cost += self._account.charge(answer, text)
                     relation = None if answer.problem else read_relation(answer.text)
                     words.append(answer.text)
                     if relation is None:
-                        self._failed += 1
+                        self._account.failed += 1
                         return LabelError(_problem(answer), *pair, raw_answer="\n".join(words) or None)
                     readings.append(relation)
             finally:
                 await gate.settle(most, cost)
         return self._judgement(readings, tuple(words))
-
-    def _charge(self, answer: ChatAnswer, asked: str) -> float:
-        """Enter a request into the account; what it cost."""
-        self._answers += 1
-        read, written = answer.input_tokens, answer.output_tokens
-        if read is None or written is None:
-            nothing = answer.problem is not None and not answer.text and not answer.may_cost
-            full = self._settings.answer_tokens if answer.may_cost and not answer.text else _tokens(answer.text)
-            read, written = (0, 0) if nothing else (_sent(asked), full)
-            self._estimated += not nothing
-        self._input_tokens += read
-        self._output_tokens += written
-        return self._budget.cost(read, written)
 
     def _judgement(self, readings: Sequence[Relation], words: tuple[str, ...]) -> Judgement:
         if len(readings) == 2:
@@ -157,32 +137,6 @@ class LlmJudge:
         halves = tuple(readings.count(relation) / len(readings) for relation in Relation)
         probabilities = (halves[0], halves[1], halves[2])
         return Judgement(Relation.NEUTRAL, probabilities, probabilities, "llm:sides-differ", words)
-
-
-class Gate:
-    """What requests under way share: places, and the budget."""
-
-    def __init__(self, parallel: int, budget: Budget) -> None:
-        """Made in the event loop that uses it."""
-        self.places = asyncio.Semaphore(parallel)
-        self._budget, self._news = budget, asyncio.Condition()
-
-    async def afford(self, most: float) -> bool:
-        """Reserve the most that a pair can cost, after those under way where they leave too little for it now."""
-        async with self._news:
-            while not self._budget.reserve(most):
-                if self._budget.over or not self._budget.reserved:
-                    self._budget.over = True
-                    self._news.notify_all()
-                    return False
-                await self._news.wait()
-        return True
-
-    async def settle(self, most: float, cost: float) -> None:
-        """Enter what a pair did cost."""
-        async with self._news:
-            self._budget.settle(most, cost)
-            self._news.notify_all()
 
 
 class _Answers:
@@ -265,16 +219,6 @@ class _Session:
         self._thread.join(10)
         if not self._thread.is_alive():
             self._loop.close()
-
-
-def _tokens(text: str) -> int:
-    """The most tokens that a text is likely to be."""
-    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
-
-
-def _sent(asked: str) -> int:
-    """The most tokens that a request is likely to be, all of it."""
-    return _tokens(SYSTEM) + _tokens(asked) + OVERHEAD
 
 
 def _problem(answer: ChatAnswer) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["are_opposites"]
+__all__ = ["are_opposites", "is_antonym"]
 
 LONGEST: Final = 12
 """Words of a statement that is short enough: of 125 such NLI pairs (training, dev), 124 are labelled contradictory."""
@@ -35,9 +35,20 @@ _ANTONYMS = frozenset(
         "valid/invalid available/unavailable possible/impossible able/unable safe/unsafe correct/incorrect "
         "true/false included/excluded include/exclude required/optional successful/unsuccessful succeeded/failed "
         "passed/failed paid/unpaid verified/unverified increased/decreased increase/decrease rose/fell grew/shrank "
-        "started/stopped added/removed upgraded/downgraded"
+        "started/stopped added/removed upgraded/downgraded add/remove start/stop begin/stop grant/refuse grant/deny "
+        "approve/reject approve/deny approve/decline accept/reject accept/decline confirm/deny confirmed/denied "
+        "with/without yes/no charge/refund charged/refunded higher/lower highest/lowest more/less most/least "
+        "earlier/later "
+        "above/below inside/outside minimum/maximum upgrade/downgrade same/different safe/dangerous everyone/nobody "
+        "everything/nothing allows/forbids permit/forbid permit/prohibit lock/unlock activate/deactivate "
+        "activated/deactivated cheaper/dearer"
     )
 )
+
+
+def is_antonym(a: str, b: str) -> bool:
+    """Whether two words, in lower case, are opposites of each other."""
+    return frozenset((a, b)) in _ANTONYMS
 
 
 def are_opposites(a: str, b: str) -> bool:
@@ -58,7 +69,7 @@ def are_opposites(a: str, b: str) -> bool:
     first = next((i for i, (x, y) in enumerate(zip(short, long, strict=False)) if x != y), len(short))
     if len(short) == len(long):
         behind = first + 1
-        return first < len(short) and {short[first], long[first]} in _ANTONYMS and short[behind:] == long[behind:]
+        return first < len(short) and is_antonym(short[first], long[first]) and short[behind:] == long[behind:]
     negated = long[first] == "not" and first > 0 and long[first - 1] in _AUXILIARIES
     return negated and short[first:] == long[first + 1 :]
 

@@ -2,6 +2,7 @@
 
 A sub-goal counts as met after a turn if most votes say that it was met by then: with an odd number of votes that is the
 median of the turns that they name, "never" being later than all. A vote that states no turn leaves it not measured.
+Votes are kept where a table is given, so that work that was stopped goes on: nothing that was answered is asked again.
 
 Source: grading notes with a majority of five, arXiv:2610.33012, A.3.3.
 """
@@ -12,12 +13,19 @@ import asyncio
 import json
 import math
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
 from typing import Any
+from urllib.parse import urlsplit
 
+from likewise.backends.budget import Budget
+from likewise.backends.chat_account import ChatAccount, Gate
 from likewise.backends.chat_client import Chat, ChatClient, ChatSettings
+from likewise.backends.vote_table import VoteTable, vote_key
 from likewise.core.errors import LabelError
 
 __all__ = ["SCHEMA", "SYSTEM", "ProgressJudge", "SubGoalQuestion", "majority_turn", "read_turn"]
@@ -74,10 +82,23 @@ Turns = int | None | LabelError
 """A turn, None for never, or why it was not measured."""
 
 
+class _NoVoteError(Exception):
+    """Why a question has no vote."""
+
+
 class ProgressJudge:
     """One model of an OpenAI-compatible endpoint, asked after which turn sub-goals were met."""
 
-    def __init__(self, model: str, settings: ChatSettings | None = None, *, votes: int = 5, parallel: int = 8) -> None:
+    def __init__(
+        self,
+        model: str,
+        settings: ChatSettings | None = None,
+        *,
+        votes: int = 5,
+        parallel: int = 8,
+        budget: Budget | None = None,
+        table: VoteTable | None = None,
+    ) -> None:
         """Prepare; nothing is asked yet.
 
         Args:
@@ -85,6 +106,8 @@ class ProgressJudge:
             settings: Where the endpoint is and how long to wait for it; at temperature 1 where None.
             votes: How often each question is asked, an odd number.
             parallel: Requests under way at once.
+            budget: Prices and limit.
+            table: Where votes are kept; nowhere where None.
 
         Raises:
             ValueError: An even number of votes, or another number that cannot be one.
@@ -96,7 +119,10 @@ class ProgressJudge:
         if parallel < 1:
             raise ValueError(f"requests under way at once are at least 1, got {parallel}")
         self.votes, self._parallel = votes, parallel
-        self._client = ChatClient(model, "sub_goal", SCHEMA, settings or ChatSettings(temperature=TEMPERATURE))
+        self._settings = settings or ChatSettings(temperature=TEMPERATURE)
+        self._client = ChatClient(model, "sub_goal", SCHEMA, self._settings)
+        self._budget, self._table, self.from_table = budget or Budget(), table, 0
+        self._account = ChatAccount(model, SYSTEM, self._settings.answer_tokens, self._budget)
 
     @property
     def endpoint(self) -> str:
@@ -107,6 +133,38 @@ class ProgressJudge:
     def judge_id(self) -> str:
         """Model and votes."""
         return f"{self._client.model}, {self.votes} votes"
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether sub-goals were left because their cost might have passed the limit."""
+        return self._budget.over
+
+    def account(self) -> tuple[str, ...]:
+        """Calls, tokens and cost; how many votes were known."""
+        known = f"{self.from_table} answer(s) were known from before" if self.from_table else None
+        return tuple(line for line in (known, self._account.line("a turn")) if line)
+
+    def known(self, questions: Sequence[SubGoalQuestion]) -> int:
+        """How many of the votes that these questions take are kept already.
+
+        Raises:
+            BackendError: The table cannot be read.
+        """
+        return sum(map(len, self._known([*dict.fromkeys(questions)])))
+
+    def _known(self, questions: Sequence[SubGoalQuestion]) -> list[list[int | None]]:
+        if self._table is None:
+            return [[] for _ in questions]
+        keys = [self._key(each) for each in questions]
+        kept = self._table.get_many(keys)
+        return [list(kept.get(key, ())[: self.votes]) for key in keys]
+
+    def _key(self, asked: SubGoalQuestion) -> bytes:
+        """Model, host, and everything else that moves a vote; the number of votes does not."""
+        how = (SYSTEM, TEMPLATE, str(SCHEMA), str(self._settings.temperature), str(self._settings.answer_tokens))
+        digest = blake2b("\x00".join((self._client.url, *how)).encode(), digest_size=8).hexdigest()
+        who = f"llm-{self._client.model}@{urlsplit(self._client.url).hostname}-{digest}"
+        return vote_key(who, asked.note, asked.record)
 
     def first_turns(
         self, questions: Sequence[SubGoalQuestion], advance: Callable[[], None] = lambda: None
@@ -131,32 +189,68 @@ class ProgressJudge:
             return elsewhere.submit(asyncio.run, self._all(questions, advance)).result()
 
     async def _all(self, questions: Sequence[SubGoalQuestion], advance: Callable[[], None]) -> list[Turns]:
-        places = asyncio.Semaphore(self._parallel)
+        gate = Gate(self._parallel, self._budget)
+        times = Counter(questions)  # runs that went alike are asked about once
+        known = self._known([*times])
+        self.from_table += sum(map(len, known))
         try:
             async with self._client.connect() as chat, asyncio.TaskGroup() as group:
-                asked = [group.create_task(self._one(chat, places, each, advance)) for each in questions]
+                asked = {
+                    each: group.create_task(self._one(chat, gate, each, votes, partial(_repeat, advance, times[each])))
+                    for each, votes in zip(times, known, strict=True)
+                }
         except BaseExceptionGroup as failures:  # the first ended the others
             raise failures.exceptions[0] from None
-        return [task.result() for task in asked]
+        return [asked[each].result() for each in questions]
 
     async def _one(
-        self, chat: Chat, places: asyncio.Semaphore, asked: SubGoalQuestion, advance: Callable[[], None]
+        self, chat: Chat, gate: Gate, asked: SubGoalQuestion, votes: list[int | None], advance: Callable[[], None]
     ) -> Turns:
-        """One sub-goal, all its votes; the first that cannot be read ends them."""
+        """One sub-goal, all its votes, those known first; the first that cannot be read ends them."""
         problem = None
         if len(asked.record) > LONGEST:
             problem = f"a record of over {LONGEST:,} characters is too long for one question"
-        votes: list[int | None] = []
         while problem is None and len(votes) < self.votes:
-            async with places:
-                answer = await chat.ask(SYSTEM, _question(asked))
             try:
-                votes.append(read_turn(answer.text, asked.turns))
-            except ValueError as unread:
-                problem = str(unread)
-            problem = answer.problem or problem
+                vote = await self._vote(chat, gate, asked)
+            except _NoVoteError as none:
+                problem = str(none)
+            else:
+                if self._table is not None:
+                    self._table.put(self._key(asked), len(votes), vote)
+                votes.append(vote)
         advance()
         return majority_turn(votes) if problem is None else LabelError(problem, asked.note, "")
+
+    async def _vote(self, chat: Chat, gate: Gate, asked: SubGoalQuestion) -> int | None:
+        """One vote.
+
+        Raises:
+            _NoVoteError: There is no answer, or none that states a turn, or the budget does not allow for one.
+        """
+        text, cost = _question(asked), 0.0
+        most = self._account.most(text)
+        async with gate.places:
+            if not await gate.afford(most):
+                raise _NoVoteError(f"budget of {self._budget.limit:g} spent")
+            try:
+                answer = await chat.ask(SYSTEM, text)
+                cost = self._account.charge(answer, text)
+            finally:
+                await gate.settle(most, cost)
+        problem = answer.problem
+        if problem is None:
+            try:
+                return read_turn(answer.text, asked.turns)
+            except ValueError as unread:
+                problem = str(unread)
+        self._account.failed += 1
+        raise _NoVoteError(problem)
+
+
+def _repeat(advance: Callable[[], None], times: int) -> None:
+    for _ in range(times):
+        advance()
 
 
 def _question(asked: SubGoalQuestion) -> str:

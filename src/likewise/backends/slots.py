@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from typing import TypeAlias
@@ -19,6 +19,7 @@ from likewise.core.labels import Judgement, Relation
 
 __all__ = [
     "NAMING",
+    "RuleVerdict",
     "Slot",
     "SlotKind",
     "SlotVerdict",
@@ -26,7 +27,10 @@ __all__ = [
     "apply_slot_guard",
     "apply_verdict",
     "extract_slots",
+    "same_value",
     "slot_verdict",
+    "slots_of",
+    "words_of",
 ]
 
 Value: TypeAlias = tuple[str | int | None, ...]
@@ -67,14 +71,20 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class SlotVerdict:
-    """What two differing slots make of a pair: `relation`; with `is_cap`, `relation` at best."""
+class RuleVerdict:
+    """What a rule makes of a pair of texts: `relation`; with `is_cap`, of an equivalence only."""
 
     relation: Relation
     rule: str
+    is_cap: bool = field(default=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotVerdict(RuleVerdict):
+    """What two differing slots make of a pair."""
+
     first: Slot
     second: Slot
-    is_cap: bool = False
 
 
 def _listed(words: str) -> list[str]:
@@ -272,12 +282,22 @@ def _masked(text: str) -> _Masked:
     return _Masked.of(text)
 
 
+def slots_of(text: str) -> tuple[Slot, ...]:
+    """`extract_slots` of a text that stands in many pairs."""
+    return _masked(text).slots
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text without idle ones and values, in lower case."""
+    return frozenset(token for token in _masked(text).tokens if not token.startswith("<"))
+
+
 def _content(piece: str) -> list[str]:
     words = (match.group() for match in _TOKEN.finditer(piece.casefold().replace("’", "'")))
     return [word for word in words if word not in _IDLE]
 
 
-def _agree(a: Slot, b: Slot) -> bool:
+def same_value(a: Slot, b: Slot) -> bool:
     """Whether two slots of a kind may mean the same: dates by the fields both have, times up to morning/afternoon."""
     if a.kind is SlotKind.DATE:
         return all(x is None or y is None or x == y for x, y in zip(a.value, b.value, strict=True))
@@ -311,7 +331,7 @@ def slot_verdict(a: str, b: str) -> SlotVerdict | None:
 
 
 def _verdict_of_same(a: _Masked, b: _Masked) -> SlotVerdict | None:
-    differing = [(x, y) for x, y in zip(a.slots, b.slots, strict=True) if not _agree(x, y)]
+    differing = [(x, y) for x, y in zip(a.slots, b.slots, strict=True) if not same_value(x, y)]
     naming: list[tuple[Slot, Slot]] = []
     values: list[tuple[Slot, Slot]] = []
     for x, y in differing:
@@ -319,10 +339,19 @@ def _verdict_of_same(a: _Masked, b: _Masked) -> SlotVerdict | None:
     if {x.value for x, _ in naming} != {y.value for _, y in naming}:
         return SlotVerdict(Relation.NEUTRAL, "slots:other-object", *naming[0])
     if values:
-        if Counter(_coarse(x) for x, _ in values) == Counter(_coarse(y) for _, y in values) and len(values) > 1:
+        if len(values) > 1 and _rearranged([x for x, _ in values], [y for _, y in values]):
             return SlotVerdict(Relation.NEUTRAL, "slots:cap", *values[0], is_cap=True)
         return SlotVerdict(Relation.CONTRADICTORY, "slots:value", *values[0])
     return None
+
+
+def _rearranged(first: list[Slot], second: list[Slot]) -> bool:
+    """Whether the same values stand in another order; dates are the same by month and day."""
+
+    def key(slot: Slot) -> Value:
+        return (*_coarse(slot), slot.value[2]) if slot.kind is SlotKind.DATE else _coarse(slot)
+
+    return Counter(map(key, first)) == Counter(map(key, second))
 
 
 def _cap(a: _Masked, b: _Masked) -> SlotVerdict | None:
@@ -330,7 +359,7 @@ def _cap(a: _Masked, b: _Masked) -> SlotVerdict | None:
     places_a, places_b = _by_label(a), _by_label(b)
     for label, x in places_a.items():
         y = places_b.get(label)
-        if y is not None and not _agree(x, y) and _coarse(x) not in seen_b and _coarse(y) not in seen_a:
+        if y is not None and not same_value(x, y) and _coarse(x) not in seen_b and _coarse(y) not in seen_a:
             return SlotVerdict(Relation.NEUTRAL, "slots:cap", x, y, is_cap=True)
     return None
 
@@ -350,7 +379,7 @@ def apply_slot_guard(judgement: Judgement, a: str, b: str) -> Judgement:
     return apply_verdict(judgement, slot_verdict(a, b))
 
 
-def apply_verdict(judgement: Judgement, verdict: SlotVerdict | None) -> Judgement:
+def apply_verdict(judgement: Judgement, verdict: RuleVerdict | None) -> Judgement:
     """The same for texts whose `slot_verdict` is known: reading the slots is most of the guard's work."""
     if verdict is None or verdict.relation == judgement.relation:
         return judgement
