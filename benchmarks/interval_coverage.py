@@ -5,7 +5,9 @@ python benchmarks/interval_coverage.py          # all of it, about two minutes o
 Agents that draw each action with a known agreement, so that the true RSD is known in closed form. Three kinds of task:
 *one decision* (a run takes the main action with probability a, else one of two others), *independent turns* (ten turns,
 each such a decision among four actions, half of which only differ while the others contradict), *branches* (at each of
-ten turns a run may leave the main road for one of its own, and never comes back). RSD is normalised, gamma is 0.8.
+ten turns a run may leave the main road for one of its own, and never comes back). RSD is normalised, gamma is 0.8. The
+interval ends at what the turns allow, as in a report; *two lengths* asks what that costs where runs have one turn or
+ten, and none of the long ones may have come.
 
 The numbers come from the code that users run: pair_mean, bootstrap_mean (its draws are those of its seed, applied to
 all replications at once), paired_permutation_p, compare_runs, clopper_pearson, tasks_for_difference.
@@ -38,6 +40,7 @@ GAMMA, TURNS = 0.8, 10
 WEIGHTS = (1 - GAMMA) * GAMMA ** np.arange(TURNS)
 TAILS = np.concatenate([np.cumsum(WEIGHTS[::-1])[::-1], [0.0]])
 KINDS = ("one decision", "independent turns", "branches")
+LARGEST = {"one decision": 1.0, "independent turns": float(WEIGHTS.sum()), "branches": float(WEIGHTS.sum())}
 RUNS = (3, 4, 8)
 ALPHA = 0.05
 
@@ -101,7 +104,7 @@ def single_task(replications: int, rng: np.random.Generator) -> list[dict[str, o
                 for values in drawn:
                     key = values.tobytes()
                     if key not in known:
-                        found = pair_mean(values, pairs, 1.0)
+                        found = pair_mean(values, pairs, LARGEST[kind])
                         before = old_interval(values, pairs, runs)
                         known[key] = (found.low, found.high, before is not None and before[0] <= true <= before[1])
                     low, high, held = known[key]
@@ -121,6 +124,36 @@ def single_task(replications: int, rng: np.random.Generator) -> list[dict[str, o
                         "coverage_of_jackknife_t": round(old / replications, 4),
                     }
                 )
+    return rows
+
+
+def two_lengths(replications: int, rng: np.random.Generator) -> list[dict[str, object]]:
+    """Coverage where a run has one turn with probability a, else ten, and all actions are equal: only ends differ.
+
+    The interval is about as many turns as the longest run recorded; beside it, how often it holds the RSD of all ten.
+    """
+    rows = []
+    for runs in RUNS:
+        i, j = np.triu_indices(runs, 1)
+        pairs = np.stack([i, j], axis=1)
+        for short in (0.98, 0.9, 0.5):
+            lengths = np.where(rng.random((replications, runs)) < short, 1, TURNS)
+            whole = 2 * short * (1 - short) * float(TAILS[1])
+            as_said = of_all = 0
+            for row in lengths:
+                turns = int(row.max())
+                values = np.where(row[i] != row[j], TAILS[1], 0.0)
+                found = pair_mean(values, pairs, float(WEIGHTS[:turns].sum()))
+                as_said += found.low <= (0.0 if turns == 1 else whole) <= found.high
+                of_all += found.low <= whole <= found.high
+            rows.append(
+                {
+                    "runs": runs,
+                    "share_of_short_runs": short,
+                    "coverage": round(as_said / replications, 4),
+                    "coverage_of_all_ten_turns": round(of_all / replications, 4),
+                }
+            )
     return rows
 
 
@@ -287,6 +320,7 @@ def study(scale: float = 1.0, seed: int = 0) -> dict[str, object]:
     count = lambda full: max(20, int(full * scale))  # noqa: E731
     return {
         "single_task": single_task(count(1500), rng),
+        "two_lengths": two_lengths(count(1000), np.random.default_rng(seed + 1)),
         "mean_over_30_tasks": over_tasks(count(3000), rng),
         "compare_without_change": false_alarms(count(4000), rng),
         "tasks_without_change": task_alarms(count(600), rng),
@@ -297,7 +331,7 @@ def study(scale: float = 1.0, seed: int = 0) -> dict[str, object]:
 
 def verdicts(result: dict[str, object]) -> dict[str, object]:
     """The worst rows against what is promised."""
-    single = [row["coverage"] for row in result["single_task"]]
+    single = [row["coverage"] for row in (*result["single_task"], *result["two_lengths"])]
     mean = [row["coverage"] for row in result["mean_over_30_tasks"]]
     alarms = [row["called"] for row in result["compare_without_change"]]
     return {

@@ -29,6 +29,13 @@ def test_pass_hat_k_of_the_airline_runs_counts_runs_cut_by_the_step_limit_as_fai
     assert found == pytest.approx({1: 0.3, 2: 0.172222, 3: 0.141667, 4: 0.133333}, abs=1e-6)
 
 
+def test_tasks_that_flip_are_those_of_the_file(airline: Evaluation) -> None:
+    # Counted in the file itself: 14 of 30 tasks have 1 to 3 successes of 4. The mean of p (1 - p) is pass^1 - pass^2.
+    assert airline.summary.outcomes_flip.value == pytest.approx(14 / 30)
+    variance = 0.3 - 0.172222
+    assert airline.summary.single_run_gap.value == pytest.approx(1.959964 * (2 * variance / 30) ** 0.5, abs=1e-5)
+
+
 def test_the_three_cut_runs_leave_a_band_and_no_end(airline: Evaluation) -> None:
     banded = {score.task_id: score.rsd_band for score in airline.tasks if score.rsd_band is not None}
     assert set(banded) == {"2", "9"}  # one run of task 2 and two of task 9 reached the step limit

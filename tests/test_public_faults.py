@@ -1,16 +1,16 @@
-"""Faults that users of other tools reported in public, each held by a test: those here, and those named in HELD.
-
-Not held: tau2-bench#540, whose result files are not among the samples.
-"""
+"""Faults that users of other tools reported in public, each held by a test: those here, and those named in HELD."""
 
 from __future__ import annotations
 
 import ast
+import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from judges import NeverJudge, TableJudge
 from likewise.backends.judges import embedded_judge
@@ -24,7 +24,9 @@ from likewise.formats import read_rollouts
 from likewise.metrics.pass_k import pass_at_k, pass_hat_k
 from likewise.metrics.progress_rate import coefficient_of_variation
 from likewise.report.as_json import evaluation_as_json
+from likewise.report.html import render_html
 from likewise.report.markdown import report_markdown
+from likewise.report.terminal import render_terminal
 from likewise.scoring.label import Labeller
 from likewise.scoring.stored_judge import StoredJudge
 from scoring.runs import call, calls, run
@@ -101,6 +103,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "backends/test_progress_judge.py::test_it_works_where_a_loop_is_running_already",
     ),
     "selfcheckgpt#29": ("reliability/test_scores.py::test_the_clashing_sentences_are_quoted_not_the_whole_answers",),
+    "TTRV#4": ("training/test_guards.py::test_groups_without_variance_are_told_after_a_window_and_once_a_window",),
     "all runs raise": ("evaluation/test_repeat.py::test_all_runs_failing_is_an_error_that_names_each_cause_once",),
 }
 """Fault to the tests elsewhere that hold it."""
@@ -125,6 +128,61 @@ def test_issue_497_pass_hat_2_of_three_in_four_is_one_half_and_the_plug_in_value
     for face in (json.dumps(evaluation_as_json(evaluation)), report_markdown(evaluation, gates)):
         assert "0.5625" not in face
         assert "56%" not in face
+
+
+def test_issue_493_one_good_run_beside_three_broken_ones_heads_no_face_with_100_percent(tmp_path):
+    """tau2-bench#493: four tasks of one run, one with reward 1, three ended by an infrastructure error."""
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "done"}]
+    simulations = [
+        {"id": "0", "task_id": "0", "trial": 0, "termination_reason": "user_stop", "messages": chat}
+        | {"reward_info": {"reward": 1.0}},
+        *(
+            {"id": task, "task_id": task, "trial": 0, "termination_reason": "infrastructure_error", "messages": chat}
+            | {"reward_info": None}
+            for task in "123"
+        ),
+    ]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"info": {}, "tasks": [], "simulations": simulations}), encoding="utf-8")
+    evaluation = evaluate(read_rollouts(path), judge=NeverJudge())
+    summary = evaluation_as_json(evaluation)["summary"]
+    assert (summary["success_rate"]["n"], summary["pass_hat_k"]["1"]["n"]) == (1, 1)
+    assert summary["tasks_without_valid"] == ["1", "2", "3"]
+    assert summary["success_rate_all"]["value"] == 0.25
+    assert [len(score.valid) for score in evaluation.tasks] == [1, 0, 0, 0]
+    terminal = Console(file=io.StringIO(), width=150)
+    render_terminal(evaluation, terminal)
+    shown = " ".join(terminal.file.getvalue().split())
+    assert "success 25% (no interval), mean over tasks, where the 3 runs that failed in the harness count" in shown
+    assert "pass^k 1: 100% (no interval), 1 of 4 tasks" in shown
+    assert "no valid run 1, 2, 3" in shown
+    markdown = report_markdown(evaluation, check_gates(evaluation, GateSettings()))
+    assert "| success, 3 broken runs as failures | 25% |" in markdown
+    assert "| success without them (1 of 4 tasks) | 100% |" in markdown
+    assert re.findall(r'lead-value">([^<]*)<', render_html(evaluation)) == ["–", "25%"]
+
+
+def test_issue_540_tasks_that_flip_are_counted_and_so_is_what_luck_moves():
+    """tau2-bench#540: four runs of 50 tasks; 32 to 42 % of them flip, and scores must differ by 10 to 11 points.
+
+    Its result files are not among the samples, so the smallest input of their kind: 18 of 50 tasks flip, six each with
+    1, 2 and 3 of 4 successes. Their points are those of the variance c (n - c) / n^2; ours divides by n (n - 1), which
+    has no bias, and is sqrt(4 / 3) as large.
+    """
+    successes = [1] * 6 + [2] * 6 + [3] * 6 + [4] * 16 + [0] * 16
+    rollouts = [each for task, count in enumerate(successes) for each in outcomes(count, 4, str(task))]
+    evaluation = evaluate(rollouts, judge=NeverJudge(), resamples=50)
+    summary = evaluation_as_json(evaluation)["summary"]
+    assert summary["outcomes_flip"]["value"] == 18 / 50
+    assert 0.32 <= summary["outcomes_flip"]["value"] <= 0.42
+    published = 1.959964 * (2 * 6 * (3 / 16 + 4 / 16 + 3 / 16)) ** 0.5 / 50
+    assert 0.10 <= published <= 0.11
+    assert summary["single_run_gap"]["value"] == pytest.approx(published * (4 / 3) ** 0.5)
+    # all of 4 and none of 4 are what does not flip
+    assert summary["pass_at_k"]["4"]["value"] - summary["pass_hat_k"]["4"]["value"] == pytest.approx(18 / 50)
+    terminal = Console(file=io.StringIO(), width=150)
+    render_terminal(evaluation, terminal)
+    assert "36% of 50 tasks both succeed and fail" in terminal.file.getvalue()
 
 
 def test_issue_1542_pass_at_k_and_pass_hat_k_have_their_own_names_and_values():

@@ -38,10 +38,16 @@ def test_an_action_is_empty_where_nothing_was_said_and_nothing_called():
 
 def test_the_answer_is_the_last_thing_said():
     look = Action(tool_calls=(ToolCall("get", {}),))
-    turns = tuple(Turn((), action) for action in (Action("first"), Action("last"), look, Action("  ")))
+    turns = tuple(Turn((), action) for action in (Action("first"), Action("last"), look))
     assert Rollout("t", "1", turns).answer == "last"
     assert Rollout("t", "1", (Turn((), look),)).answer is None
     assert Rollout("t", "1", ()).answer is None
+
+
+def test_a_run_that_ends_in_an_empty_completion_gave_no_answer_whatever_it_said_before():
+    look = Action("I will look.", (ToolCall("get", {}),))
+    assert Rollout("t", "1", (Turn((), look), Turn((), Action("  ")))).answer is None
+    assert Rollout("t", "1", (Turn((), Action("")), Turn((), Action("Done.")))).answer == "Done."
 
 
 def test_actions_come_one_a_turn():
@@ -68,4 +74,4 @@ def test_a_rollout_without_facts_travels_between_processes():
 @pytest.mark.parametrize("text", ["\u200b", "\x00", "\ufeff \u2060", "\ud83d", "\u202e\t"])
 def test_characters_that_nobody_sees_say_nothing(text):
     assert Action(text).is_empty
-    assert Rollout("t", "1", (Turn((), Action("seen")), Turn((), Action(text)))).answer == "seen"
+    assert Rollout("t", "1", (Turn((), Action("seen")), Turn((), Action(text)))).answer is None

@@ -174,3 +174,9 @@ def test_an_action_is_empty_where_its_canonical_text_is(text):
 
 def test_words_that_nobody_sees_leave_no_line():
     assert action_text(Action("\u200b", (GET,))) == "get({})"
+
+
+def test_no_action_gets_the_key_of_one_that_is_gone():
+    # Each action is dropped before the next is made, so that its place in memory is free to be taken again.
+    keys = [action_key(Action(tool_calls=(ToolCall("get", {"id": i}),))) for i in range(20_000)]
+    assert keys == [f'\x00get({{"id":{i}}})' for i in range(20_000)]

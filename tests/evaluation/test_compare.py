@@ -66,6 +66,22 @@ def test_fewer_than_six_tasks_cannot_decide_and_say_so_by_having_no_p_value():
     assert of(comparison).tasks == 5
 
 
+@pytest.mark.parametrize(("tasks", "best"), [(1, "1"), (3, "0.25"), (5, "0.062")])
+def test_few_tasks_have_a_reason_in_place_of_interval_and_p_value(tasks, best):
+    found = of(compare(*pair_of_sides(BASE[:tasks], [v + 1 + 0.1 * i for i, v in enumerate(BASE[:tasks])])))
+    assert found.difference.value > 0
+    # all signs alike: two of 2^n patterns are as extreme
+    assert f"a p-value of {best} at best; 6 tasks are the fewest" in found.p_reason
+    assert (found.difference.reason is None) is (tasks >= 5)
+    assert of(compare(*pair_of_sides(BASE, BASE))).p_reason is None
+
+
+def test_a_figure_that_no_task_has_on_both_sides_says_so_for_both():
+    found = of(compare(*pair_of_sides([None] * 6, BASE[:6])))
+    assert found.difference.reason == "no task was measured"
+    assert found.p_reason == "no shared task has this figure on both sides"
+
+
 def test_which_way_is_better_depends_on_the_figure():
     fails, passes = (False,) * 4, (True,) * 4
     base = side("base", [figures(f"t{i}", outcomes=fails if i else passes) for i in range(9)])

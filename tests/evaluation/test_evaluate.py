@@ -322,3 +322,31 @@ def test_facts_of_the_log_do_not_move_a_number():
     with_facts = [replace(r, meta={"model": "m"}, notes=("n",), path="p") for r in plain]
     first, second = evaluated(plain).tasks[0], evaluated(with_facts).tasks[0]
     assert replace(second, rollouts=first.rollouts) == first
+
+
+# What the turns allow, and what luck does
+
+
+def test_the_share_of_one_turn_and_of_many_turns_is_on_one_scale():
+    rollouts = task("one", "x", "y") + task("two", "xx", "yy")
+    result = evaluated(rollouts, TableJudge({("x", "y"): CO}))
+    # gamma 1/2: apart at one turn is 1 of 1, at both of two turns 1.5 of 1.5; the form by 1 - gamma gives 0.5 and 0.75
+    assert [score.rsd_share.value for score in result.tasks] == [1.0, 1.0]
+    assert [score.rsd_normalised.value for score in result.tasks] == [0.5, 0.75]
+    assert result.summary.rsd_share.value == 1.0
+
+
+def test_tasks_that_flip_and_what_that_moves():
+    rollouts = task("a", "x", "x", outcomes=(True, False)) + task("b", "x", "x", outcomes=(True, True))
+    rollouts += task("c", "x", outcomes=(True,))
+    summary = evaluated(rollouts).summary
+    assert (summary.outcomes_flip.value, summary.outcomes_flip.n) == (0.5, 2)
+    # 1 of 2 has variance 1 * 1 / (2 * 1) = 1/2, 2 of 2 has 0: mean 1/4 over two tasks, twice; 1.96 * 0.5
+    assert summary.single_run_gap.value == pytest.approx(1.959964 * 0.5)
+    assert summary.single_run_gap.n == 2
+
+
+def test_without_repeated_outcomes_nothing_flips_and_nothing_is_claimed():
+    summary = evaluated(task("a", "x", "x", outcomes=(True,))).summary
+    assert summary.outcomes_flip.value is summary.single_run_gap.value is None
+    assert summary.outcomes_flip.reason == "no task has two outcomes"

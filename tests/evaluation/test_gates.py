@@ -162,6 +162,24 @@ def test_states_are_gates_too():
     assert report.counts == {State.STABLE: 1, State.FLAKY: 1, State.UNDECIDED: 0}
 
 
+def test_a_state_that_nobody_could_tell_fails_its_gate_unless_it_may_pass():
+    nothing = [alike([-1, -1], [None, None], task_id="silent")]
+    for word in ("flaky", "undecided"):
+        (failure,) = checked(nothing, word).failures
+        assert failure.measured is (word == "undecided")
+    assert checked(nothing, "flaky").failures[0].what == (
+        "whether it is flaky is not measured: 0 run(s) with a known outcome: alike needs at least two"
+    )
+    assert not checked(nothing, "flaky", unmeasured_fails=False).failures
+
+
+def test_the_share_gate_looks_at_the_band_as_a_share():
+    open_ = task("a", rsd=0.2, rsd_band=(0.2, 0.6), rsd_largest=1.0)
+    (failure,) = checked([open_], "rsd_share > 0.5").failures
+    assert "between 0.2 and 0.6" in failure.what
+    assert not checked([open_], "rsd_share > 0.7").failures
+
+
 def test_a_figure_without_an_interval_says_so_where_its_end_is_asked_for():
     (failure,) = checked([task("a", contradictory_at=(0, 1, 1))], "contradiction_max.low > 0.5").failures
     assert "this figure has no interval" in failure.what

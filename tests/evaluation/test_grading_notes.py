@@ -52,7 +52,7 @@ def test_a_record_tells_each_turn_and_what_was_answered_to_it():
 def test_runs_get_the_share_of_notes_met_after_each_turn(judge):
     notes = {"a": ["found", "booked", "told", "refunded"]}
     graded = grade_progress(RUNS, notes, judge)
-    assert questions_of(RUNS, notes) == 8  # two valid runs, four notes
+    assert len(questions_of(RUNS, notes)) == 8  # two valid runs, four notes
     assert [each.meta.get("progress") for each in graded.rollouts] == [
         [0, 0.25, 0.5, 0.75],
         [0, 0.25, 0.5],

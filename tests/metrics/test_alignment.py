@@ -129,7 +129,9 @@ def test_aligned_divergence_discounts_by_block():
         (lambda: align(np.array([[1.0]]), -0.5), "finite and at least 0"),
         (lambda: align(np.array([[1.0]]), 0.5, {(0, 0, 0, 1): 0.1}), "two non-empty sides"),
         (lambda: align(np.array([[1.0]]), 0.5, {(0, 1, 0, 2): 0.1}), "two non-empty sides"),
-        (lambda: aligned_divergence(np.array([np.nan]), 0.5), "every block of an alignment has a distance"),
+        (lambda: aligned_divergence(np.array([np.nan]), 0.5), "^every block of an alignment has a distance"),
+        (lambda: aligned_divergence(np.array([0.5, 1.001]), 0.5), "^every block of an alignment has a distance"),
+        (lambda: aligned_divergence(np.array([0.5, -0.001]), 0.5), "^every block of an alignment has a distance"),
     ],
 )
 def test_impossible_costs_and_merges_are_refused(call, message):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from likewise.core.estimate import Estimate
 from likewise.core.group import LengthPolicy
 from likewise.metrics.divergence import (
+    as_share,
     discounted_sum,
     divergence_band,
     first_unmeasured_turn,
@@ -281,3 +282,51 @@ def test_the_largest_divergence_is_a_round_number_where_it_is_one(gamma, largest
 def test_the_largest_divergence_is_never_below_the_sum_of_a_long_contradiction():
     for gamma in (0.1, 0.77, 0.8, 0.93, 0.9999):
         assert sum(gamma**t for t in range(5000)) <= largest_divergence(gamma) + 1e-9
+
+
+@pytest.mark.parametrize(("turns", "largest"), [(1, 1.0), (2, 1.8), (3, 2.44), (40, 4.99933)])
+def test_few_turns_allow_less_than_the_largest_divergence(turns, largest):
+    # 1, 1 + 0.8, 1 + 0.8 + 0.64; by 40 turns nearly the 5 of runs without end
+    assert largest_divergence(0.8, turns) == pytest.approx(largest, abs=1e-5)
+    assert largest_divergence(0.8, turns) == pytest.approx(sum(0.8**t for t in range(turns)))
+    assert largest_divergence(0.0, turns) == 1.0
+
+
+def test_no_turn_has_no_largest_divergence():
+    with pytest.raises(ValueError, match="at least one turn, got 0"):
+        largest_divergence(0.8, 0)
+
+
+def test_the_interval_of_one_turn_ends_at_what_one_turn_can_be():
+    apart = monte_carlo_rsd(np.ones((6, 1)), all_pairs(4), 4, 0.8, largest=largest_divergence(0.8, 1))
+    assert (apart.value, apart.high) == (1.0, 1.0)
+    alike = monte_carlo_rsd(np.zeros((6, 1)), all_pairs(4), 4, 0.8, largest=largest_divergence(0.8, 1))
+    # four equal runs are two pairs' worth of evidence: 1 - 0.025^(2/4)
+    assert (alike.value, alike.high) == (0.0, pytest.approx(1 - 0.025**0.5, abs=2e-3))
+
+
+def test_a_divergence_above_the_largest_is_refused():
+    with pytest.raises(ValueError, match=r"pair values lie in \[0, 1\]"):
+        monte_carlo_rsd(np.ones((1, 2)), PAIR, 2, 0.8, largest=1.0)
+
+
+def test_a_share_is_of_what_the_turns_allow():
+    assert as_share(Estimate(1.0, 0.5, 2.0, 0.25, 4), 2.0) == Estimate(0.5, 0.25, 1.0, 0.125, 4)
+    assert as_share(Estimate.undefined("one run", n=1), 1.8) == Estimate.undefined("one run", n=1)
+    assert as_share(Estimate(1.8 * (1 + 1e-15), n=2, reason="two"), 1.8).value == 1.0
+    with pytest.raises(ValueError, match="is above 0, got 0"):
+        as_share(Estimate(0.0, n=2, reason="two"), 0.0)
+
+
+@given(groups(), st.floats(0.05, 0.95))
+@settings(max_examples=40, deadline=None)
+def test_shares_lie_between_zero_and_one_for_whole_runs(group, gamma):
+    distance, pairs, lengths, _ = group
+    whole = np.zeros(len(lengths), dtype=bool)
+    shared = np.arange(distance.shape[1]) < lengths[pairs].min(axis=1, initial=10**9)[:, None]
+    distance = np.where(shared, np.nan_to_num(distance), np.nan)
+    largest = largest_divergence(gamma, max(1, int(lengths.max(initial=0))))
+    filled = turn_distances(distance, pairs, lengths, whole, ABSORB)
+    share = as_share(monte_carlo_rsd(filled, pairs, len(lengths), gamma, largest=largest), largest)
+    if share.defined:
+        assert 0 <= share.low <= share.value <= share.high <= 1

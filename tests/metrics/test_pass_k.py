@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.metrics.pass_k import pass_at_k, pass_hat_k
+from likewise.metrics.pass_k import pass_at_k, pass_hat_k, single_run_gap
 
 
 def one(function, c, n, k):
@@ -79,3 +79,33 @@ def test_impossible_counts_are_refused():
     for successes in (-1, 3):
         with pytest.raises(ValueError, match=r"successes lie in \[0, attempts\]"):
             one(pass_at_k, successes, 2, 1)
+
+
+def test_the_gap_between_two_single_runs_is_that_of_all_pairs_of_scores_drawn_anew():
+    # Three tasks of true success 0.5, 0.25 and 1: scores of single runs vary by 0.25 + 0.1875 + 0 over 3^2 = 9.
+    truth = np.array([0.5, 0.25, 1.0])
+    generator = np.random.default_rng(3)
+    gaps = []
+    for _ in range(4000):
+        attempts = np.full(3, 5)
+        successes = generator.binomial(attempts, truth)
+        gaps.append(single_run_gap(successes, attempts) ** 2)
+    expected = 1.959964**2 * 2 * (0.25 + 0.1875) / 9
+    assert np.mean(gaps) == pytest.approx(expected, rel=0.03)  # its square is unbiased
+
+
+def test_the_gap_is_worked_out_by_hand():
+    # 2 of 4: 2 * 2 / (4 * 3) = 1/3; 3 of 3: 0. Mean 1/6; sqrt(2 / 6 / 2) = 0.408 times 1.96.
+    assert single_run_gap(np.array([2, 3]), np.array([4, 3])) == pytest.approx(1.959964 * (1 / 6) ** 0.5, rel=1e-6)
+    assert single_run_gap(np.array([0, 4]), np.array([4, 4])) == 0.0
+
+
+@pytest.mark.parametrize("attempts", [[], [1], [4, 1]])
+def test_a_gap_needs_repeated_tasks(attempts):
+    with pytest.raises(ValueError, match="at least two attempts"):
+        single_run_gap(np.zeros(len(attempts), dtype=int), np.array(attempts, dtype=int))
+
+
+def test_a_gap_needs_a_confidence():
+    with pytest.raises(ValueError, match="a confidence lies in"):
+        single_run_gap(np.array([1]), np.array([2]), 1.0)

@@ -126,6 +126,70 @@ def test_a_build_fails_for_what_it_was_told_to(worse, undecided):
     assert comparison_failures(worse, ["task-worse"]) == ["task t0: RSD worse, acts otherwise"]
 
 
+def failures(base, candidate, *fail_on, tasks=None, partial=False, **more):
+    sides = pair_of_sides(base, candidate, **more)
+    if tasks is not None:
+        sides = (sides[0], side("candidate", [figures(f"t{i}", candidate[i]) for i in tasks]))
+    return comparison_failures(compare(*sides), fail_on or ["worse"], partial=partial)
+
+
+def test_a_build_fails_where_nothing_was_measured_whatever_it_fails_for():
+    for what in ("worse", "undecided", "not-better", "task-worse"):
+        found = failures([None] * 8, BASE, what)
+        assert found[0] == (
+            "RSD decides and was measured on both sides of no shared task (t0: base: one valid rollout)"
+        )
+    assert failures([None] * 8, BASE, partial=True)
+    assert comparison_failures(compare(*pair_of_sides([None] * 8, BASE)), []) == []
+
+
+def test_a_build_fails_where_the_candidate_lacks_tasks_and_names_them():
+    assert failures(BASE, BASE, tasks=range(7)) == ["the candidate lacks 1 task of the base: t7"]
+    assert failures(BASE, BASE, tasks=range(7), partial=True) == []
+    many = [1.0 + 0.01 * i for i in range(30)]
+    (found,) = failures(many, many, tasks=range(10))
+    assert found == "the candidate lacks 20 tasks of the base: t10, t11, t12, t13, t14, t15, t16, t17 and 12 more"
+
+
+def test_tasks_that_only_the_candidate_has_fail_nothing():
+    assert comparison_failures(compare(*pair_of_sides(BASE[:7], BASE)), ["worse"]) == []
+
+
+def test_a_build_fails_where_the_candidate_lacks_the_deciding_figure_of_a_task():
+    assert failures(BASE, [*BASE[:7], None]) == ["the candidate has no RSD in 1 task: t7"]
+    assert failures(BASE, [*BASE[:7], None], partial=True) == []
+    assert failures([*BASE[:7], None], BASE) == []
+
+
+def test_too_few_tasks_for_a_test_fail_what_needs_one():
+    few = BASE[:3]
+    (found,) = failures(few, few)
+    assert found.startswith(
+        "nobody can tell whether RSD got worse: flipping the signs of 3 tasks gives a p-value of 0.25"
+    )
+    assert failures(few, few, "task-worse") == []
+    assert [each[:27] for each in failures(few, few, "undecided")] == ["the candidate is undecided:"]
+
+
+def test_task_worse_fails_where_no_task_could_be_tested():
+    assert failures(BASE, BASE, "task-worse", outcomes=()) == [
+        "no task could be tested: runs are compared where both sides are runs, outcomes where both have some"
+    ]
+
+
+def test_why_there_is_no_interval_stands_in_every_face():
+    comparison = compare(*pair_of_sides(BASE[:3], [2.0, 2.1, 2.2]))
+    reason = "resampling fewer than 5 gives intervals that are far too narrow"
+    best = "flipping the signs of 3 tasks gives a p-value of 0.25 at best"
+    data = comparison_as_json(comparison)["figures"]["rsd"]
+    assert reason in data["difference"]["reason"]
+    assert best in data["p_reason"]
+    terminal = " ".join(printed(comparison).split())
+    for face in (terminal, comparison_markdown(comparison), html.unescape(comparison_html(comparison))):
+        assert reason in face
+        assert best in face
+
+
 def test_junit_fails_where_the_build_does(worse):
     plain = ElementTree.fromstring(comparison_junit(worse, []))
     assert (plain.get("tests"), plain.get("failures")) == (str(1 + 7 + 8), "0")

@@ -143,7 +143,7 @@ def test_a_missing_interval_is_explained_once_below_the_table():
     reason = "all 12 tasks have one value"
     flat = {k: Estimate(1.0, n=12 if k < 3 else 1, reason=reason) for k in (1, 2, 3)}
     result = evaluation()
-    html = render_html(replace(result, summary=replace(result.summary, pass_hat_k=flat, pass_at_k=flat)))
+    html = render_html(replace(result, summary=replace(result.summary, tasks=12, pass_hat_k=flat, pass_at_k=flat)))
     section = re.search('<section class="pass".*?</section>', html, re.S)[0]
     assert section.count(reason) == 1
     assert re.findall(r'<td class="n">(\d+)</td>', section) == ["12", "12", "1"]

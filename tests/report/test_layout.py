@@ -16,10 +16,13 @@ from likewise.report.words import (
     Quadrant,
     band_ends,
     headline_k,
+    headline_success,
     location,
+    luck_line,
     pass_hat,
     percent,
     quadrant,
+    rsd_scale,
     unplaced_reason,
 )
 from report_factory import evaluation, rollout, task
@@ -144,10 +147,10 @@ def test_the_headline_k_is_one_that_half_of_the_tasks_have(counts, k):
 
 
 def test_quadrants_need_both_numbers_unless_runs_diverge():
-    assert quadrant(task(rsd=0.2, success=None), 0.8) is Quadrant.UNKNOWN
-    assert quadrant(task(rsd=3.0, success=None), 0.8) is Quadrant.INCONSISTENT
-    assert quadrant(task(rsd=None), 0.8) is Quadrant.UNKNOWN
-    assert quadrant(task(rsd=1.3, success=1.0), 0.8) is Quadrant.INCONSISTENT
+    assert quadrant(task(rsd=0.2, success=None)) is Quadrant.UNKNOWN
+    assert quadrant(task(rsd=3.0, success=None)) is Quadrant.INCONSISTENT
+    assert quadrant(task(rsd=None)) is Quadrant.UNKNOWN
+    assert quadrant(task(rsd=1.3, success=1.0)) is Quadrant.INCONSISTENT
 
 
 @pytest.mark.parametrize(
@@ -164,13 +167,53 @@ def test_quadrants_need_both_numbers_unless_runs_diverge():
 )
 def test_a_task_is_placed_only_where_its_whole_band_lies_on_one_side(band, placed):
     one = task(rsd=0.0, success=1.0, rsd_band=band)
-    assert (quadrant(one, 0.8) is not Quadrant.UNKNOWN) is placed
-    assert (unplaced_reason(one, 0.8) is None) is placed
+    assert (quadrant(one) is not Quadrant.UNKNOWN) is placed
+    assert (unplaced_reason(one) is None) is placed
+
+
+def test_one_turn_runs_that_never_agree_are_inconsistent():
+    apart = task(rsd=1.0, success=1.0, rsd_largest=1.0, rsd_share=Estimate(1.0, 0.3, 1.0))
+    assert quadrant(apart) is Quadrant.INCONSISTENT
+    assert quadrant(task(rsd=0.2, success=1.0, rsd_largest=1.0, rsd_share=Estimate(0.2, 0.1, 0.9))) is Quadrant.RIGHT
+    cut = task(rsd=0.2, success=1.0, rsd_largest=1.0, rsd_share=Estimate(0.2, 0.1, 0.9), rsd_band=(0.2, 0.3))
+    assert quadrant(cut) is Quadrant.UNKNOWN
+
+
+def test_the_scale_of_rsd_is_that_of_the_tasks():
+    short, long = task("a", rsd_largest=1.0), task("b", rsd_largest=5.0)
+    assert rsd_scale(evaluation([short])) == "0 alike, 1 apart throughout"
+    assert rsd_scale(evaluation([short, long])) == "0 alike, 1 to 5, by the turns of a task, apart throughout"
+    assert rsd_scale(evaluation([task("c", rsd=None)])) == "0 alike, 5 apart throughout"
+
+
+def test_the_headline_counts_broken_runs_as_failures():
+    whole = evaluation()
+    broken = replace(
+        whole.summary,
+        success_rate=Estimate(1.0, n=1, reason="one task"),
+        success_rate_all=Estimate(0.25, n=4, reason="4"),
+    )
+    assert headline_success(replace(whole, summary=broken)).value == 0.25
+    assert headline_success(whole).value == 0.5
+
+
+def test_what_luck_does_is_said_where_outcomes_repeat():
+    whole = evaluation()
+    assert luck_line(whole) == ""
+    lucky = replace(
+        whole.summary,
+        outcomes_flip=Estimate(0.36, 0.24, 0.5, n=50),
+        single_run_gap=Estimate(0.124, n=50, reason="a limit"),
+    )
+    assert luck_line(replace(whole, summary=lucky)) == (
+        "36% of 50 tasks both succeed and fail; two scores from a single run of each task differ by up to 12.4 points "
+        "by luck"
+    )
 
 
 def test_why_a_task_is_not_placed():
-    assert unplaced_reason(task(rsd=None), 0.8) == "too little was measured to say"
-    assert unplaced_reason(task(rsd=0.2, success=None), 0.8) == "no outcome is known"
+    assert unplaced_reason(task(rsd=None)) == "too little was measured to say"
+    assert unplaced_reason(task(rsd=0.2, success=None)) == "no outcome is known"
 
 
 def test_the_ends_of_a_band_read_differently():

@@ -69,7 +69,7 @@ def test_all_faces_show_the_same_numbers():
     assert data["schema"] == "likewise.predict/1"
     number = next(each for each in data["numbers"] if each["name"] == "rsd")
     assert number["auroc"] == rsd.auroc.as_json()
-    assert number["given_length_p"] == rsd.partial_p
+    assert number["given_length_p_value"] == rsd.partial_p
     assert data["tasks"][3] == {"task_id": "t3", "failures": 1, "successes": 3, "values": {**found.tasks[3].values}}
     page, text = unescape(prediction_html(found)), printed(found)
     for shown in (share_text(rsd.auroc), signed_text(rsd.partial)):
@@ -124,3 +124,14 @@ def test_the_page_loads_nothing():
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_the_terminal_is_not_written_past_its_edge(width):
     assert max(map(len, printed(prediction(RISING, NOISE, FAILED), width).splitlines())) <= max(width, 45)
+
+
+def test_a_p_value_is_called_as_in_a_comparison():
+    """`p_value`, and `p_adjusted` for the same among several: the words of `likewise compare --json`."""
+    data = prediction_as_json(prediction(RISING, NOISE, FAILED))
+    for number in data["numbers"]:
+        named = {key for key in number if "_p_" in key or key.endswith("_p")}
+        assert named == {
+            "auroc_p_value", "auroc_p_adjusted", "rank_correlation_p_value", "given_length_p_value",
+            "given_length_p_adjusted",
+        }  # fmt: skip

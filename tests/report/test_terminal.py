@@ -69,9 +69,9 @@ def test_summary_says_what_was_left_out_and_what_it_means():
         "no turns",
         "0.10 to 0.70",
         "pass^k",
-        "5 = apart throughout",
+        "5 apart throughout",
         "likewise:0.1.0|",
-        "Consistent: normalised RSD below 0.25",
+        "Consistent: RSD share",
     ):
         assert words in text
     assert "2/3" in text
@@ -88,11 +88,11 @@ def test_the_summary_has_the_final_answers_and_says_where_there_is_no_interval()
     result = evaluation()
     reason = "all 12 tasks have one value"
     estimates = {1: Estimate(0.5, 0.4, 0.6, n=12), 5: Estimate(1.0, n=1, reason=reason)}
-    text = printed(replace(result, summary=replace(result.summary, pass_hat_k=estimates)), 120)
+    text = printed(replace(result, summary=replace(result.summary, pass_hat_k=estimates, tasks=12)), 120)
     assert "disagree with probability 0.40 [0.30 to 0.50]" in text
-    assert "1: 50% [40 to 60%], 12 tasks; 5: 100% (no interval), 1 task" in text
+    assert "1: 50% [40 to 60%], 12 of 12 tasks; 5: 100% (no interval), 1 of 12 tasks" in text
     assert reason not in text
-    assert "1: 50% [40 to 60%]; 2: 70% [60 to 80%]" in text
+    assert "1: 50% [40 to 60%]; 2: 70% [60 to 80%]" in printed(result, 120)  # on all tasks
 
 
 def test_a_reason_names_where_it_was_first_found():

@@ -79,7 +79,13 @@ def test_the_slot_guard_decides_before_the_judge():
     assert settled(NeverJudge(), (one, two)).of(one, two) == Judgement.certain(NE, "slots:other-object")
 
 
-CAPPED = Action("Your total refund is $5 today."), Action("Hello, the total refund is $6 then.")
+def test_exclusive_words_decide_before_the_judge():
+    red, blue = Action("I put the red shirt in your cart."), Action("I put the blue shirt in your cart.")
+    assert settled(NeverJudge(), (red, blue)).of(red, blue) == Judgement.certain(CO, "aligned:exclusive")
+
+
+# Bare numbers may count two things, so that the equivalence falls and no contradiction is claimed.
+CAPPED = Action("Your total count is 5 today."), Action("Hello, the total count is 6 then.")
 
 
 @pytest.mark.parametrize(("judged", "relation"), [(EQ, NE), (NE, NE), (CO, CO)])
@@ -91,6 +97,15 @@ def test_a_cap_takes_an_equivalence_away_and_nothing_else(judged, relation):
     assert labels.of(*CAPPED).rule == ("slots:cap" if judged is EQ else "nli")
 
 
+@pytest.mark.parametrize(("judged", "relation"), [(EQ, CO), (NE, NE), (CO, CO)])
+def test_the_one_amount_that_differs_makes_an_equivalence_a_contradiction(judged, relation):
+    # a refund of $5 and one of $6 are not both right; whether it is one refund, the judge says with "equivalent"
+    pair = Action("Your total refund is $5 today."), Action("Hello, the total refund is $6 then.")
+    labels = settled(TableJudge(default=judged), pair)
+    assert labels.of(*pair).relation is relation
+    assert labels.of(*pair).rule == ("slots:lone-value" if judged is EQ else "nli")
+
+
 def test_a_users_rules_are_the_labellers():
     a, b = calls(call("f", v=[1, 2])), calls(call("f", v=[2, 1]))
     rules = ToolRules(overrides={"list-order": EQ})
@@ -99,6 +114,14 @@ def test_a_users_rules_are_the_labellers():
 
 
 # Failures
+
+
+@pytest.mark.parametrize("silent", ["", " \n", "\u200b"])
+def test_two_empty_actions_are_not_measured_and_one_against_words_is_a_difference(silent):
+    labels = settled(NeverJudge(), (Action(silent), Action("")), (Action(silent), Action("Done.")))
+    assert labels.of(Action(silent), Action("")) is None
+    assert "two empty completions are no agreement" in labels.failure(Action(silent), Action(""))
+    assert labels.of(Action(silent), Action("Done.")).relation is Relation.NEUTRAL
 
 
 def test_a_failed_pair_becomes_a_reason_and_the_rest_is_still_judged():
@@ -173,7 +196,8 @@ def test_neither_the_order_of_pairs_nor_the_side_changes_an_answer(pairs, random
     other = settled(LeaningJudge(), *turned)
     for a, b in pairs:
         assert other.of(a, b) == expected.of(a, b)
-        assert other.of(b, a) == expected.of(a, b).flipped
+        answer = expected.of(a, b)  # none where neither says anything
+        assert other.of(b, a) == (None if answer is None else answer.flipped)
 
 
 @given(pair_lists)

@@ -307,8 +307,9 @@ def test_bounds_are_made_of_the_upper_limit_and_empty_where_they_say_nothing():
         "dominant_class",
         "dominant_class_sharp",
     }
-    # three equal runs: the upper limit of 2 (1 - 0.025^(2/3)) = 1.83 is far above 1/2, so no class is promised
-    assert score.rsd.high == pytest.approx(2 * (1 - 0.025 ** (2 / 3)), abs=2e-3)
+    # three equal runs of three turns, gamma 1/2: at most 1 + 1/2 + 1/4 = 7/4, of which 1 - 0.025^(2/3) is the upper
+    # limit; 1.60 is far above 1/2, so no class is promised
+    assert score.rsd.high == pytest.approx(7 / 4 * (1 - 0.025 ** (2 / 3)), abs=2e-3)
     assert score.bounds["dominant_class"].value is None
 
 
@@ -385,3 +386,52 @@ def test_one_pair_that_could_be_judged_is_enough_for_a_lower_edge():
     score = scored(speaking("ab", "cd"), FailingJudge(on={"a"}))
     assert score.rsd.value == score.aligned_rsd.value == 0.25  # b and d neutral, at half weight
     assert score.rsd_band == (0.25, 1.25)
+
+
+# What the turns allow
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5])
+def test_runs_that_contradict_throughout_have_a_share_of_one_however_few_their_turns(turns):
+    score = scored(speaking("a" * turns, "b" * turns), TableJudge(default=CO), ScoringOptions(gamma=0.8))
+    assert score.rsd_largest == pytest.approx(sum(0.8**t for t in range(turns)))
+    assert score.rsd_share.value == pytest.approx(1.0)
+    assert score.rsd_normalised.value == pytest.approx(1 - 0.8**turns)  # the paper's form never gets there
+
+
+@pytest.mark.parametrize("texts", [("a", "a", "a"), ("a", "b", "a"), ("ab", "cd", "ae"), ("a", "abc", "ab")])
+def test_no_interval_of_a_task_passes_what_its_turns_allow(texts):
+    score = scored(speaking(*texts), TableJudge(default=NE), ScoringOptions(gamma=0.8))
+    most = sum(0.8**t for t in range(max(map(len, texts))))
+    assert score.rsd_largest == pytest.approx(most)
+    assert 0 <= score.rsd.low <= score.rsd.value <= score.rsd.high <= most
+    assert 0 <= score.rsd_share.low <= score.rsd_share.high <= 1
+    assert score.aligned_rsd.high <= sum(0.8**t for t in range(2 * max(map(len, texts))))
+
+
+def test_the_aligned_interval_of_one_turn_ends_at_one():
+    score = scored(speaking("a", "b", "a"), TableJudge(default=CO), ScoringOptions(gamma=0.8))
+    assert score.aligned_rsd.high <= 1.0
+
+
+def test_a_cut_run_leaves_the_largest_rsd_that_of_runs_without_end():
+    runs = group(run("0", "a"), run("1", "a", stop=CUT), run("2", "a"))
+    score = scored(runs, NeverJudge(), ScoringOptions(gamma=0.8))
+    assert score.rsd_largest == 5.0
+    assert score.rsd_band == (0.0, pytest.approx(2 / 3 * 0.8 / 0.2))  # two of three pairs are open from turn 1 on
+
+
+def test_where_only_shared_turns_count_the_second_longest_run_decides():
+    score = scored(speaking("aaaa", "bb", "b"), TableJudge(default=CO), TRUNCATED)
+    assert score.rsd_largest == 1.5
+    assert scored(speaking("aaaa"), options=TRUNCATED).rsd_largest == 1.0  # nothing to compare: of one turn
+
+
+def test_runs_that_say_nothing_are_no_evidence_of_agreement():
+    silent = scored(speaking(["a", ""], ["a", ""], ["a", ""]), NeverJudge(), ScoringOptions(gamma=0.8))
+    assert silent.rsd.value == 0.0
+    assert silent.rsd_band == (0.0, pytest.approx(0.8))  # the second turn was not measured
+    assert silent.total_variance.value is silent.agreement.value is None
+    assert "0 rollout(s) with a final answer" in silent.total_variance.reason
+    only = scored(speaking([""], [""]), NeverJudge())
+    assert only.rsd.value is None

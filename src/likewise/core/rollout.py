@@ -116,7 +116,12 @@ class Rollout:
 
     @property
     def answer(self) -> str | None:
-        """Text of the last action that says something; None where no action does."""
+        """Text of the last action that says something; None where no action does, or the last one is empty.
+
+        A run that ends in an empty completion gave no answer, whatever it said on the way.
+        """
+        if self.turns and self.turns[-1].action.is_empty:
+            return None
         return next((turn.action.text for turn in reversed(self.turns) if _shows(turn.action.text)), None)
 
 

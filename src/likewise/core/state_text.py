@@ -28,6 +28,10 @@ STATE_TEXT_VERSION = 1
 REMEMBERED_CHARACTERS = 2_000
 """Longest text whose canonical form is kept: the same texts are asked for many times."""
 
+REMEMBERED_ACTIONS = 8_192
+"""Actions whose key is kept: each stands in many pairs."""
+
+_keys: dict[int, tuple[Action, str]] = {}  # by identity, since arguments are dicts and cannot be hashed
 _SPACE = re.compile(r"\s+")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
@@ -94,7 +98,14 @@ def action_text(action: Action) -> str:
 
 def action_key(action: Action) -> str:
     """Equal exactly for actions that are the same; unlike in `action_text`, words cannot pass for a call."""
-    return "\x00".join([canonical_text(action.text), *sorted(tool_call_text(call) for call in action.tool_calls)])
+    if (known := _keys.get(id(action))) is not None:
+        return known[1]
+    key = "\x00".join([canonical_text(action.text), *sorted(tool_call_text(call) for call in action.tool_calls)])
+    if len(key) <= REMEMBERED_CHARACTERS:
+        if len(_keys) >= REMEMBERED_ACTIONS:
+            _keys.clear()
+        _keys[id(action)] = action, key  # the action is held, so that its id can't become another's
+    return key
 
 
 def observation_text(observation: Observation) -> str:

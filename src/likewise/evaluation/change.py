@@ -50,6 +50,7 @@ class Difference:
         candidate: Mean of the candidate.
         difference: Candidate minus base, with its interval.
         p_value: Two-sided, by flipping signs; None for fewer tasks than can decide.
+        p_reason: Why there is no p-value; None where there is one.
         tasks: Tasks that have the figure on both sides.
         left_out: Shared tasks that do not, and why.
         detectable: True difference that this comparison would find with the power asked for.
@@ -66,6 +67,7 @@ class Difference:
     candidate: Estimate
     difference: Estimate
     p_value: float | None
+    p_reason: str | None
     tasks: int
     left_out: Mapping[str, str]
     detectable: float | None

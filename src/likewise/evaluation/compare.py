@@ -178,6 +178,7 @@ def _difference(
         candidate=bootstrap_mean(table[:, 1], confidence, resamples, seed),
         difference=mean,
         p_value=paired_permutation_p(change, resamples, seed) if testable else None,
+        p_reason=None if testable else _untestable(len(change)),
         tasks=len(change),
         left_out=left_out,
         detectable=None
@@ -185,6 +186,14 @@ def _difference(
         else detectable_difference(mean.stderr, len(change), power, 1 - confidence),
         needed=_needed(figure, [pairs[task] for task in values], change, power, 1 - confidence),
     )
+
+
+def _untestable(tasks: int) -> str:
+    """Why so few tasks have no p-value."""
+    if not tasks:
+        return "no shared task has this figure on both sides"
+    best = f"flipping the signs of {tasks} task{'s' if tasks > 1 else ''} gives a p-value of {2 / 2**tasks:.2g} at best"
+    return f"{best}; {FEWEST_TASKS} tasks are the fewest that can decide"
 
 
 def _judged(differences: Sequence[Difference], deciding: set[str], alpha: float) -> tuple[Difference, ...]:

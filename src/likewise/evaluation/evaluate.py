@@ -23,8 +23,8 @@ from likewise.core.version import VERSION
 from likewise.evaluation.cautions import cautions, refuse_mixtures
 from likewise.evaluation.results import Evaluation, JudgeUse, Summary
 from likewise.evaluation.uncertain import find_uncertain
-from likewise.metrics.pass_k import pass_at_k, pass_hat_k
-from likewise.metrics.resampling import bootstrap_mean
+from likewise.metrics.pass_k import pass_at_k, pass_hat_k, single_run_gap
+from likewise.metrics.resampling import bootstrap_mean, wilson_share
 from likewise.scoring.label import Labeller
 from likewise.scoring.results import GroupScore
 from likewise.scoring.score import (
@@ -190,6 +190,7 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
         success_rate=over_tasks(lambda s: s.success_rate, "an outcome"),
         rsd=over_tasks(lambda s: s.rsd, pairs),
         rsd_normalised=over_tasks(lambda s: s.rsd_normalised, pairs),
+        rsd_share=over_tasks(lambda s: s.rsd_share, pairs),
         aligned_rsd=over_tasks(lambda s: s.aligned_rsd, pairs),
         total_variance=over_tasks(lambda s: s.total_variance, "two final answers"),
         contradiction_share=over_tasks(lambda s: s.contradictions.share, "a judged pair of actions"),
@@ -204,7 +205,22 @@ def _summary(scores: Sequence[GroupScore], resamples: int, seed: int, confidence
             if (short := tuple(task for task, known in outcomes.items() if len(known) < k))
         },
         tasks_without_valid=tuple(score.task_id for score in scores if not score.valid),
+        **_luck(outcomes.values(), confidence),
     )
+
+
+def _luck(outcomes: Iterable[Sequence[bool]], confidence: float) -> dict[str, Estimate]:
+    """What the outcomes of repeated tasks say of a single run: which flip, and how far that moves a whole score."""
+    repeated = np.array([[sum(known), len(known)] for known in outcomes if len(known) > 1], dtype=np.int64)
+    if not len(repeated):
+        return {}
+    successes, attempts = repeated.T
+    flips = int(((successes > 0) & (successes < attempts)).sum())
+    gap = single_run_gap(successes, attempts, confidence)
+    return {
+        "outcomes_flip": wilson_share(flips, len(repeated), "task", confidence),
+        "single_run_gap": Estimate(gap, n=len(repeated), reason="itself a limit, of which none is given"),
+    }
 
 
 def _shares_of_all(scores: Sequence[GroupScore]) -> list[float]:

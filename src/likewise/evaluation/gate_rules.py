@@ -1,13 +1,13 @@
 """The words of gates: from `rsd > 1.5` and the `[gates]` section of likewise.toml to what is checked.
 
 [gates]
-fail_on = ["rsd_normalised > 0.4", "success_rate < 0.5", "flaky"]
+fail_on = ["rsd_share > 0.4", "success_rate < 0.5", "flaky"]
 stable_share = 0.8          # share of runs that must end alike for "stable"
 state_by = "answers"        # or "outcome"; by answers where there are some, if not given
 unmeasured = "fail"         # or "pass": what becomes of a figure that was not measured
 
 [gates.tasks."airline-12"]
-fail_on = ["rsd_normalised > 0.6"]   # replaces the gate of the same figure above
+fail_on = ["rsd_share > 0.6"]   # replaces the gate of the same figure above
 skip = ["flaky"]                     # figures or states that this task need not pass
 """
 
@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from likewise.core.config import Table, nearest
 from likewise.core.estimate import Estimate
+from likewise.evaluation.gate_checks import conflict, out_of_range
 from likewise.evaluation.results import Summary
 from likewise.scoring.results import GroupScore
 
@@ -63,6 +64,7 @@ def _pass_hat(task: GroupScore, k: int) -> Estimate:
 TASK_FIGURES: Final[Mapping[str, Callable[[GroupScore], Estimate]]] = {
     "rsd": lambda task: task.rsd,
     "rsd_normalised": lambda task: task.rsd_normalised,
+    "rsd_share": lambda task: task.rsd_share,
     "aligned_rsd": lambda task: task.aligned_rsd,
     "total_variance": lambda task: task.total_variance,
     "agreement": lambda task: task.agreement,
@@ -73,6 +75,7 @@ TASK_FIGURES: Final[Mapping[str, Callable[[GroupScore], Estimate]]] = {
 SUMMARY_FIGURES: Final[Mapping[str, Callable[[Summary], Estimate]]] = {
     "rsd": lambda summary: summary.rsd,
     "rsd_normalised": lambda summary: summary.rsd_normalised,
+    "rsd_share": lambda summary: summary.rsd_share,
     "aligned_rsd": lambda summary: summary.aligned_rsd,
     "total_variance": lambda summary: summary.total_variance,
     "contradiction_share": lambda summary: summary.contradiction_share,
@@ -135,9 +138,10 @@ class Gate:
 
     def band(self, task: GroupScore, gamma: float) -> tuple[float, float] | None:
         """What cut runs leave open of this figure; None where nothing."""
-        if self.end or task.rsd_band is None or self.figure not in ("rsd", "rsd_normalised"):
+        scales = {"rsd": 1.0, "rsd_normalised": 1 - gamma, "rsd_share": 1 / task.rsd_largest}
+        if self.end or task.rsd_band is None or self.figure not in scales:
             return None
-        scale = 1.0 if self.figure == "rsd" else 1 - gamma
+        scale = scales[self.figure]
         return scale * task.rsd_band[0], scale * task.rsd_band[1]
 
     def pick(self, estimate: Estimate) -> tuple[float | None, str]:
@@ -154,7 +158,7 @@ def parse_gate(text: str) -> Gate:
     """Read `[mean] FIGURE[.low|.high] OPERATOR NUMBER`, `flaky` or `undecided`.
 
     Raises:
-        ValueError: The text is no gate; it says what would be.
+        ValueError: The text is no gate (it says what would be), or one that no value fails, or every one.
     """
     if (word := text.strip()) in STATES:
         return Gate(text=word, state=word)
@@ -182,7 +186,10 @@ def parse_gate(text: str) -> Gate:
             f"there are {', '.join(figures)} and pass^K"
         )
     figure = "pass_hat" if k else name
-    return Gate(text.strip(), figure, k, (end or "").removeprefix("."), operator, limit, bool(mean))
+    gate = Gate(text.strip(), figure, k, (end or "").removeprefix("."), operator, limit, bool(mean))
+    if problem := out_of_range(gate):
+        raise ValueError(problem)
+    return gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +223,20 @@ class GateSettings:
         """These and more gates, as `--fail-on` names them.
 
         Raises:
-            ValueError: A text is no gate.
+            ValueError: A text is no gate, or gates cannot be passed together.
         """
         more = [parse_gate(text) for text in texts]
         single = tuple(gate for gate in more if not gate.mean)
-        return replace(self, gates=(*self.gates, *single), means=(*self.means, *(gate for gate in more if gate.mean)))
+        whole = replace(self, gates=(*self.gates, *single), means=(*self.means, *(gate for gate in more if gate.mean)))
+        if problem := conflict(whole):
+            raise ValueError(problem)
+        return whole
+
+    def every(self) -> Iterator[Gate]:
+        """All gates, of whatever task."""
+        yield from (*self.gates, *self.means)
+        for own in self.tasks.values():
+            yield from own.gates
 
     @property
     def any(self) -> bool:
@@ -235,20 +251,23 @@ def gate_settings(section: Table) -> GateSettings:
         section: That section; an empty one gives no gates.
 
     Raises:
-        ConfigError: A key or a value is not understood.
+        ConfigError: A key or a value is not understood, or gates cannot be passed together.
     """
     section.only(("fail_on", "stable_share", "state_by", "unmeasured", "tasks"))
     rule = _rule(section, StateRule())
     gates = _gates(section)
     unmeasured = section.choice("unmeasured", {"fail": True, "pass": False}) if "unmeasured" in section.values else True
     tasks = section.table("tasks")
-    return GateSettings(
+    settings = GateSettings(
         gates=tuple(gate for gate in gates if not gate.mean),
         means=tuple(gate for gate in gates if gate.mean),
         rule=rule,
         unmeasured_fails=unmeasured,
         tasks={task: _own(tasks.table(task), rule) for task in tasks.values},
     )
+    if problem := conflict(settings):
+        raise section.refusal("fail_on", problem)
+    return settings
 
 
 def _own(section: Table, rule: StateRule) -> TaskGates:

@@ -190,8 +190,12 @@ def check_gates(evaluation: Evaluation, settings: GateSettings) -> GateReport:
 
 def _failed(gate: Gate, task: GroupScore, state: TaskState, gamma: float, unmeasured_fails: bool) -> list[GateFailure]:
     if gate.state is not None:
-        failed = state.state.value == gate.state
-        return [GateFailure(task.task_id, gate.text, True, f"is {gate.state}: {state.sentence()}")] if failed else []
+        if state.state.value == gate.state:
+            return [GateFailure(task.task_id, gate.text, True, f"is {gate.state}: {state.sentence()}")]
+        if state.basis is None and unmeasured_fails:
+            what = f"whether it is {gate.state} is not measured: {state.sentence()}"
+            return [GateFailure(task.task_id, gate.text, False, what)]
+        return []
     return _of_estimate(gate, task.task_id, gate.of_task(task), gate.band(task, gamma), unmeasured_fails)
 
 

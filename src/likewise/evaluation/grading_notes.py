@@ -63,9 +63,14 @@ def _seen(observation: Observation) -> str:
     return f"[{observation.source}{name}] {observation.text}"
 
 
-def questions_of(rollouts: Iterable[Rollout], notes: Mapping[str, Sequence[str]]) -> int:
-    """How many sub-goals there are to ask about."""
-    return sum(len(notes.get(rollout.task_id, ())) for rollout in rollouts if rollout.valid and rollout.turns)
+def questions_of(rollouts: Iterable[Rollout], notes: Mapping[str, Sequence[str]]) -> list[SubGoalQuestion]:
+    """The sub-goals there are to ask about, run by run."""
+    found: list[SubGoalQuestion] = []
+    for rollout in rollouts:
+        sentences = notes.get(rollout.task_id, ()) if rollout.valid and rollout.turns else ()
+        record = record_text(rollout) if sentences else ""
+        found += [SubGoalQuestion(sentence, record, len(rollout.turns)) for sentence in sentences]
+    return found
 
 
 def grade_progress(
@@ -87,15 +92,12 @@ def grade_progress(
         BackendError: The endpoint does not work.
     """
     runs = tuple(rollouts)
-    asked = [
-        (at, note) for at, run in enumerate(runs) if run.valid and run.turns for note in notes.get(run.task_id, ())
-    ]
+    of_runs = [questions_of((run,), notes) for run in runs]
+    asked = [(at, question.note) for at, questions in enumerate(of_runs) for question in questions]
     if not asked:
         raise GroupError("no run that can be graded is of a task with notes; task ids must be equal")
-    records = {at: record_text(runs[at]) for at, _ in asked}
     with progress("grading sub-goals", total=len(asked)) as task:
-        questions = [SubGoalQuestion(note, records[at], len(runs[at].turns)) for at, note in asked]
-        outcomes = judge.first_turns(questions, task.advance)
+        outcomes = judge.first_turns([each for questions in of_runs for each in questions], task.advance)
     met: dict[int, list[int | None]] = {}
     failed: dict[int, str] = {}
     for (at, note), outcome in zip(asked, outcomes, strict=True):

@@ -24,6 +24,9 @@ class JudgeUse:
     notes: tuple[str, ...] = ()
 
 
+NO_REPEATS = Estimate.undefined("no task has two outcomes", n=0)
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Figures over tasks; intervals come from a bootstrap over tasks.
@@ -31,7 +34,9 @@ class Summary:
     `pass_at_k` and `pass_hat_k` are keyed by k; a task counts for k where it has at least k valid rollouts with a
     known outcome, and `pass_left_out` names those that have fewer. Where runs failed in the harness,
     `success_rate_all` counts them as failures, beside `success_rate`, which leaves them out; None where none did.
-    `tasks_without_valid` have no run that could be scored.
+    `tasks_without_valid` have no run that could be scored. `outcomes_flip` is the share of tasks that both succeed and
+    fail, of those with at least two outcomes; `single_run_gap` how far two scores from a single run of these tasks lie
+    apart by luck alone (see `metrics.pass_k`).
     """
 
     tasks: int
@@ -40,6 +45,7 @@ class Summary:
     success_rate: Estimate
     rsd: Estimate
     rsd_normalised: Estimate
+    rsd_share: Estimate
     aligned_rsd: Estimate
     total_variance: Estimate
     contradiction_share: Estimate
@@ -50,6 +56,8 @@ class Summary:
     success_rate_all: Estimate | None = None
     pass_left_out: dict[int, tuple[str, ...]] = field(default_factory=dict)
     tasks_without_valid: tuple[str, ...] = ()
+    outcomes_flip: Estimate = NO_REPEATS
+    single_run_gap: Estimate = NO_REPEATS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ Source: arXiv:2610.33012, Eq. 1 and Table 3; lengths and cuts are this project's
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from likewise.metrics.resampling import pair_mean
 
 __all__ = [
     "DivergenceBand",
+    "as_share",
     "discounted_sum",
     "divergence_band",
     "first_unmeasured_turn",
@@ -150,20 +152,25 @@ def discounted_sum(turn_distance: Float[np.ndarray, "pairs turns"], gamma: float
     return np.asarray(np.nan_to_num(turn_distance.astype(np.float64)) @ weights, dtype=np.float64)
 
 
-def largest_divergence(gamma: float) -> float:
-    """1/(1-gamma), the divergence of two runs that contradict each other for ever.
+def largest_divergence(gamma: float, turns: int | None = None) -> float:
+    """The divergence of two runs that contradict each other for so many turns, (1-gamma^T)/(1-gamma), or for ever.
 
     Args:
         gamma: Discount in [0, 1).
+        turns: Turns T of the longer run, at least 1; None for ever, which gives 1/(1-gamma).
 
     Returns:
-        At least 1.
+        At least 1; exactly 1 for one turn.
 
     Raises:
-        ValueError: A discount outside [0, 1).
+        ValueError: A discount outside [0, 1), or no turn.
     """
     _check_discount(gamma)
-    return math.ceil(1e9 / (1 - gamma) - 1e-3) / 1e9  # 1/(1-0.8) is 5.000000000000001 in floats
+    if turns is None:
+        return math.ceil(1e9 / (1 - gamma) - 1e-3) / 1e9  # 1/(1-0.8) is 5.000000000000001 in floats
+    if turns < 1:
+        raise ValueError(f"two runs diverge over at least one turn, got {turns}")
+    return math.fsum(gamma**turn for turn in range(turns))
 
 
 def divergence_band(
@@ -194,12 +201,13 @@ def monte_carlo_rsd(
     n_rollouts: int,
     gamma: float,
     confidence: float = 0.95,
+    largest: float | None = None,
 ) -> Estimate:
     """RSD of a task: the mean divergence over all pairs of its rollouts.
 
     A U-statistic: pairs share rollouts, so its standard error comes from leaving out one rollout at a time; its
-    interval holds whatever the distribution (see `resampling.pair_mean`). Where turns are unmeasured this is the lower
-    edge.
+    interval holds whatever the distribution (see `resampling.pair_mean`) and ends at the largest divergence that is
+    possible. Where turns are unmeasured this is the lower edge.
 
     Source: RSD paper, Eq. 1 and Table 3.
 
@@ -209,19 +217,23 @@ def monte_carlo_rsd(
         n_rollouts: Rollouts K of the task.
         gamma: Discount in [0, 1).
         confidence: Least share of intervals that hold the true value, in (0, 1).
+        largest: The largest divergence that two rollouts can have (`largest_divergence` of the turns that a rollout
+            has at most); 1/(1-gamma) where None.
 
     Returns:
-        RSD in [0, 1/(1-gamma)], n = K. Fewer than two rollouts are undefined.
+        RSD in [0, largest], n = K. Fewer than two rollouts are undefined.
 
     Raises:
-        ValueError: A discount outside [0, 1), or pairs that are not all pairs of K rollouts.
+        ValueError: A discount outside [0, 1), pairs that are not all pairs of K rollouts, or a divergence above the
+            largest.
     """
     _check_discount(gamma)
     if {frozenset(pair) for pair in pairs.tolist()} != _all_pairs(n_rollouts) or len(pairs) != _n_pairs(n_rollouts):
         raise ValueError(f"RSD of {n_rollouts} rollouts takes all {_n_pairs(n_rollouts)} pairs of them, each once")
     if n_rollouts < 2:
         return Estimate.undefined(f"{n_rollouts} rollout(s): divergence needs at least two", n=n_rollouts)
-    return pair_mean(discounted_sum(turn_distance, gamma), pairs, largest_divergence(gamma), confidence)
+    most = largest_divergence(gamma) if largest is None else largest
+    return pair_mean(discounted_sum(turn_distance, gamma), pairs, most, confidence)
 
 
 def _n_pairs(n: int) -> int:
@@ -233,7 +245,9 @@ def _all_pairs(n: int) -> set[frozenset[int]]:
 
 
 def normalised(estimate: Estimate, gamma: float) -> Estimate:
-    """The estimate times (1 - gamma): RSD as a share of the largest possible, in [0, 1].
+    """The estimate times (1 - gamma): RSD as a share of what two runs without end can have, in [0, 1].
+
+    T turns reach 1 - gamma^T at most (one turn, with gamma 0.8: 0.2); `as_share` divides by what the turns allow.
 
     Args:
         estimate: RSD with its interval, or undefined.
@@ -246,8 +260,35 @@ def normalised(estimate: Estimate, gamma: float) -> Estimate:
         ValueError: A discount outside [0, 1).
     """
     _check_discount(gamma)
+    return _scaled(estimate, 1 - gamma)
+
+
+def as_share(estimate: Estimate, largest: float) -> Estimate:
+    """RSD as a share of the largest that the turns of the runs allow: 1 for runs apart at every turn, however few.
+
+    Args:
+        estimate: RSD with its interval, or undefined.
+        largest: The largest RSD possible, above 0; see `largest_divergence`.
+
+    Returns:
+        The scaled estimate, in [0, 1] where the estimate lies in [0, largest]; a reason stays.
+
+    Raises:
+        ValueError: The largest is not above 0.
+    """
+    if not largest > 0:
+        raise ValueError(f"the largest possible RSD is above 0, got {largest}")
+    share = _scaled(estimate, 1 / largest)
+    value, low, high = (
+        1.0 if end is not None and 1 < end < 1 + 1e-9 else end  # what rounding put above 1
+        for end in (share.value, share.low, share.high)
+    )
+    return replace(share, value=value, low=low, high=high)
+
+
+def _scaled(estimate: Estimate, by: float) -> Estimate:
     value, low, high, stderr = (
-        None if number is None else (1 - gamma) * number
+        None if number is None else by * number
         for number in (estimate.value, estimate.low, estimate.high, estimate.stderr)
     )
     return Estimate(value, low, high, stderr, estimate.n, estimate.reason)

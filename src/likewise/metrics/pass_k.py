@@ -8,12 +8,14 @@ Sources: pass@k, Chen et al. 2021 (arXiv:2107.03374), Eq. 1; pass^k, Yao et al. 
 
 from __future__ import annotations
 
+import math
 from math import comb
+from statistics import NormalDist
 
 import numpy as np
 from jaxtyping import Float64, Int
 
-__all__ = ["pass_at_k", "pass_hat_k"]
+__all__ = ["pass_at_k", "pass_hat_k", "single_run_gap"]
 
 
 def pass_at_k(
@@ -52,3 +54,30 @@ def pass_hat_k(
     # Exact integers before the division: a product of floats would drift for large n.
     counts = zip(successes.tolist(), attempts.tolist(), strict=True)
     return np.array([comb(c, k) / comb(n, k) for c, n in counts], dtype=np.float64)
+
+
+def single_run_gap(
+    successes: Int[np.ndarray, " tasks"], attempts: Int[np.ndarray, " tasks"], confidence: float = 0.95
+) -> float:
+    """How far two scores of one agent, each from a single run of every task, lie apart by luck alone.
+
+    A task of true success p scores 0 or 1 with variance p (1 - p), which c successes of n attempts estimate without
+    bias by c (n - c) / (n (n - 1)). Two scores over N tasks differ with twice the mean variance over N.
+
+    Args:
+        successes: Successes c of each task.
+        attempts: Attempts n of each task, at least two.
+        confidence: Share of such pairs of scores that lie within the gap, in (0, 1).
+
+    Returns:
+        A difference of mean success, in [0, 1]; 0 where no task both succeeds and fails.
+
+    Raises:
+        ValueError: No task, a task of fewer than two attempts, or a confidence outside (0, 1).
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"a confidence lies in (0, 1), got {confidence}")
+    if len(attempts) == 0 or attempts.min() < 2:
+        raise ValueError("the luck of a run shows in tasks of at least two attempts")
+    variance = float((successes * (attempts - successes) / (attempts * (attempts - 1))).mean())
+    return min(1.0, NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(2 * variance / len(attempts)))

@@ -32,7 +32,7 @@ def evaluation_as_json(evaluation: Evaluation) -> Json:
         "schema": SCHEMA,
         "signature": evaluation.signature.as_json(),
         "summary": _summary(evaluation.summary),
-        "tasks": [_task(task, evaluation.signature.gamma) for task in evaluation.tasks],
+        "tasks": [_task(task) for task in evaluation.tasks],
         "excluded": [
             {
                 "task_id": record.task_id,
@@ -65,11 +65,14 @@ def _summary(summary: Summary) -> Json:
         "tasks_without_valid": list(summary.tasks_without_valid),
         "rsd": summary.rsd.as_json(),
         "rsd_normalised": summary.rsd_normalised.as_json(),
+        "rsd_share": summary.rsd_share.as_json(),
         "aligned_rsd": summary.aligned_rsd.as_json(),
         "total_variance": summary.total_variance.as_json(),
         "contradiction_share": summary.contradiction_share.as_json(),
         "pass_at_k": _by_k(summary.pass_at_k),
         "pass_hat_k": _by_k(summary.pass_hat_k),
+        "outcomes_flip": summary.outcomes_flip.as_json(),
+        "single_run_gap": summary.single_run_gap.as_json(),
         "pass_left_out": {str(k): list(tasks) for k, tasks in sorted(summary.pass_left_out.items())},
         "forks_by_cause": dict(summary.forks_by_cause),
         "forks_by_kind": dict(summary.forks_by_kind),
@@ -80,8 +83,8 @@ def _by_k(estimates: dict[int, Estimate]) -> Json:
     return {str(k): estimates[k].as_json() for k in sorted(estimates)}
 
 
-def _task(task: GroupScore, gamma: float) -> Json:
-    band, standing = task.rsd_band, quadrant(task, gamma)
+def _task(task: GroupScore) -> Json:
+    band, standing = task.rsd_band, quadrant(task)
     return {
         "task_id": task.task_id,
         "rollouts": len(task.rollouts),
@@ -89,10 +92,12 @@ def _task(task: GroupScore, gamma: float) -> Json:
         "success_rate": task.success_rate.as_json(),
         "outcomes": _outcomes(task),
         "quadrant": None if standing is Quadrant.UNKNOWN else standing.value,
-        "quadrant_reason": unplaced_reason(task, gamma),
+        "quadrant_reason": unplaced_reason(task),
         "rsd": task.rsd.as_json(),
         "rsd_band": None if band is None else {"low": _finite(band[0]), "high": _finite(band[1])},
+        "rsd_largest": task.rsd_largest,
         "rsd_normalised": task.rsd_normalised.as_json(),
+        "rsd_share": task.rsd_share.as_json(),
         "aligned_rsd": task.aligned_rsd.as_json(),
         "total_variance": task.total_variance.as_json(),
         "embedding_total_variance": task.embedding_total_variance.as_json(),

@@ -92,13 +92,13 @@ class _Plane:
 
 
 def scatter(dots: Sequence[Dot], right_from: float, consistent_below: float) -> Markup:
-    """Success against normalised RSD, with the three regions named."""
+    """Success against RSD share, with the three regions named."""
     plane = _Plane(0.5 if all(dot.y <= 0.48 for dot in dots) else 1.0)
     placed = _apart(dots, plane, right_from)
     body = [*_regions(plane, right_from, consistent_below), *_scatter_axes(plane)]
     spots = [spot for spot, _ in placed]
     for (x, y), dot in placed:
-        title = f"{middle(dot.label, 80)}: success {dot.x:.0%}, normalised RSD {dot.y:.2f}"
+        title = f"{middle(dot.label, 80)}: success {dot.x:.0%}, RSD share {dot.y:.2f}"
         circle = Markup(
             '<a href="#{}" tabindex="-1">'
             '<circle cx="{:.1f}" cy="{:.1f}" r="{}" class="dot {}"><title>{}</title></circle></a>'
@@ -106,7 +106,7 @@ def scatter(dots: Sequence[Dot], right_from: float, consistent_below: float) -> 
         covers = sum(_gap((x, y), spot) < 2 * _R for spot in spots) > 1
         body.append(circle.format(dot.href, x, y, _R, f"{dot.style} over" if covers else dot.style, title))
     body += _labels(placed)
-    return _svg(_W, _H, f"Success against normalised RSD, one dot for each of {len(dots)} tasks", body, links=True)
+    return _svg(_W, _H, f"Success against RSD share, one dot for each of {len(dots)} tasks", body, links=True)
 
 
 def _regions(plane: _Plane, right_from: float, consistent_below: float) -> Iterator[Markup]:
@@ -128,7 +128,7 @@ def _scatter_axes(plane: _Plane) -> Iterator[Markup]:
         yield _text(plane.x(share), _H - _BOTTOM + 36, f"{share:.0%}", "tick mid")
         yield _text(_LEFT - 8, plane.y(share * plane.top) + 4, f"{share * plane.top:g}", "tick end")
     yield _text((_LEFT + _W - _RIGHT) / 2, _H - 8, "success rate", "axis mid")
-    turned = Markup('<text transform="translate(14 {:.0f}) rotate(-90)" class="axis mid">normalised RSD</text>')
+    turned = Markup('<text transform="translate(14 {:.0f}) rotate(-90)" class="axis mid">RSD share</text>')
     yield turned.format((_TOP + _H - _BOTTOM) / 2)
 
 

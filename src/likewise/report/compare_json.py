@@ -39,6 +39,7 @@ def _difference(difference: Difference) -> dict[str, Any]:
         "candidate": difference.candidate.as_json(),
         "difference": difference.difference.as_json(),
         "p_value": difference.p_value,
+        "p_reason": difference.p_reason,
         "p_adjusted": difference.p_adjusted,
         "adjusted_by": "Holm, within the figures that decide and within the others",
         "verdict": difference.change.value,

@@ -7,6 +7,7 @@ from likewise.report.compare_words import (
     changed_tasks,
     difference_text,
     figure_text,
+    gaps,
     headline,
     how_decided,
     p_text,
@@ -46,6 +47,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     ]
     lines += table(("figure", "base", "candidate", "difference", "p", "tasks", "verdict"), rows, range(1, 6))
     lines += ["", "\\* decides the verdict", ""]
+    lines += [*(f"- {plain(gap)}" for gap in gaps(comparison)), ""] if gaps(comparison) else []
     lines += _tasks(comparison)
     notes = [*unmatched(comparison), *comparison.warnings]
     if notes:

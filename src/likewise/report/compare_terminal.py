@@ -13,6 +13,7 @@ from likewise.report.compare_words import (
     changed_tasks,
     difference_text,
     figure_text,
+    gaps,
     headline,
     how_decided,
     p_text,
@@ -38,7 +39,8 @@ def _report(comparison: Comparison) -> RenderableType:
     names = f"{middle(comparison.base, 60)} → {middle(comparison.candidate, 60)}"
     head = Text.assemble((comparison.verdict.value.upper(), _STYLES[comparison.verdict]), "  ", (names, "dim"))
     lines = [Text(line) for line in headline(comparison)]
-    notes = [Text(one_line(line), style="yellow") for line in (*unmatched(comparison), *comparison.warnings)]
+    notes = [Text(one_line(line), style="dim") for line in gaps(comparison)]
+    notes += [Text(one_line(line), style="yellow") for line in (*unmatched(comparison), *comparison.warnings)]
     foot = [Text(how_decided(comparison), style="dim"), Text(one_line(_signature(comparison)), style="dim")]
     return Group(
         *(Padding(part, (0, 0, 0, 1)) for part in (head, *lines)),

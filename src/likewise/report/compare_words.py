@@ -13,6 +13,7 @@ __all__ = [
     "changed_tasks",
     "difference_text",
     "figure_text",
+    "gaps",
     "headline",
     "how_decided",
     "needed_text",
@@ -67,9 +68,33 @@ def headline(comparison: Comparison) -> list[str]:
             f"p = {p_text(difference.p_adjusted)}, over {counted(difference.tasks, 'shared task')}: "
             f"{difference.change.value}."
         )
+        if gap := _gap(difference):
+            lines.append(gap[:1].upper() + gap[1:] + ".")
         if difference.change is Change.UNDECIDED:
             lines.append(needed_text(difference, comparison.power))
     return lines
+
+
+def _gap(difference: Difference) -> str:
+    """Why a difference has no interval or no p-value; nothing where it has both, or no value."""
+    if difference.difference.value is None:
+        return ""
+    parts = []
+    if difference.difference.low is None:
+        parts.append(f"no interval: {difference.difference.reason}")
+    if difference.p_value is None:
+        parts.append(f"no p-value: {difference.p_reason}")
+    return "; ".join(parts)
+
+
+def gaps(comparison: Comparison) -> list[str]:
+    """Why figures have no interval or no p-value: each reason once that the headline does not give already."""
+    told = {_gap(difference) for difference in comparison.differences if difference.figure in comparison.deciding}
+    named: dict[str, list[str]] = {}
+    for difference in comparison.differences:
+        if (gap := _gap(difference)) and gap not in told:
+            named.setdefault(gap, []).append(difference.title)
+    return [f"{', '.join(titles)}: {gap}" for gap, titles in named.items()]
 
 
 def needed_text(difference: Difference, power: float) -> str:

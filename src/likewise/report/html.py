@@ -77,7 +77,6 @@ def render_html(evaluation: Evaluation) -> str:
     environment = template_environment()
     script, style = (template_asset(environment, name) for name in ("report.js", "report.css"))
     tasks, k, cap = words.worst_first(evaluation.tasks), words.headline_k(evaluation), observation_cap(evaluation.tasks)
-    gamma = evaluation.signature.gamma
     means, counts = _curve_data(tasks)
     scale = _scale(evaluation)
     return environment.get_template("report.html.j2").render(
@@ -88,12 +87,12 @@ def render_html(evaluation: Evaluation) -> str:
         style=Markup(style),
         cards=_cards(evaluation, k),
         readings=words.readings(evaluation),
-        limit=words.rsd_limit(gamma),
+        rsd_scale=words.rsd_scale(evaluation),
         k=k,
         scale=scale,
-        tasks=[_view(task, gamma, scale, k, cap) for task in tasks],
-        scatter=_scatter(tasks, gamma),
-        unplaced=[task for task in tasks if not _drawn(task, gamma)],
+        tasks=[_view(task, scale, k, cap) for task in tasks],
+        scatter=_scatter(tasks),
+        unplaced=[task for task in tasks if not _drawn(task)],
         curve=curve(means, counts),
         heat_map=heat_map([_heat_row(task) for task in tasks]),
         left_out=words.left_out(evaluation),
@@ -142,10 +141,9 @@ def _figure(name: str, estimate: Estimate, hint: str = "", *, share: bool = Fals
 
 def _cards(evaluation: Evaluation, k: int | None) -> list[_Figure]:
     summary = evaluation.summary
-    gamma = evaluation.signature.gamma
-    wrong = sum(words.quadrant(task, gamma) is words.Quadrant.WRONG for task in evaluation.tasks)
+    wrong = sum(words.quadrant(task) is words.Quadrant.WRONG for task in evaluation.tasks)
     cards = [
-        _figure("normalised RSD", summary.rsd_normalised, "0 alike, 1 apart"),
+        _figure("RSD share", summary.rsd_share, words.SHARE_HINT),
         _figure("aligned RSD", summary.aligned_rsd, "same sum after aligning turns"),
         _figure("final answers disagree", summary.total_variance, "total variance", share=True),
         _figure("pairs that contradict", summary.contradiction_share, "of judged action pairs", share=True),
@@ -167,7 +165,8 @@ def _task_figures(task: GroupScore) -> list[_Figure]:
     return [
         _figure("success", task.success_rate, "share of runs with a known outcome", share=True),
         _figure("RSD", task.rsd, "discounted disagreement, time-aligned"),
-        _figure("normalised RSD", task.rsd_normalised, "0 alike, 1 apart"),
+        _figure("RSD share", task.rsd_share, words.SHARE_HINT),
+        _figure("normalised RSD", task.rsd_normalised, "0 alike, 1 apart without end"),
         _figure("aligned RSD", task.aligned_rsd, "turns aligned by edit distance"),
         _figure("answers disagree", task.total_variance, "total variance of final answers", share=True),
         _figure("largest answer class", task.agreement, "share of runs", share=True),
@@ -181,14 +180,14 @@ def _task_figures(task: GroupScore) -> list[_Figure]:
 
 
 # ------------------------------------------------------------------ tasks
-def _view(task: GroupScore, gamma: float, scale: float, k: int | None, cap: int) -> _TaskView:
+def _view(task: GroupScore, scale: float, k: int | None, cap: int) -> _TaskView:
     critical = task.contradictions.critical
     return _TaskView(
         task=task,
         href=anchor(task.task_id),
         name=one_line(task.task_id, 400),
-        place=words.quadrant(task, gamma),
-        unplaced_reason=words.unplaced_reason(task, gamma),
+        place=words.quadrant(task),
+        unplaced_reason=words.unplaced_reason(task),
         bar=interval_bar(task.rsd.value, task.rsd.low, task.rsd.high, scale),
         pass_hat=None if k is None else words.pass_hat(task, k),
         figures=_task_figures(task),
@@ -202,9 +201,9 @@ def _view(task: GroupScore, gamma: float, scale: float, k: int | None, cap: int)
 
 def _scale(evaluation: Evaluation) -> float:
     """Where the bars of RSD end: at its limit, or, with a gamma near 1, at the largest value there is."""
-    limit = words.rsd_limit(evaluation.signature.gamma)
+    limit = max((task.rsd_largest for task in evaluation.tasks), default=1.0)
     largest = max((task.rsd.high or task.rsd.value or 0.0 for task in evaluation.tasks), default=0.0)
-    return limit if limit is not None and limit <= 10 else largest
+    return limit if limit <= 10 else largest
 
 
 def _quotes(task: GroupScore) -> list[_Quote]:
@@ -217,23 +216,23 @@ def _quotes(task: GroupScore) -> list[_Quote]:
 
 
 # ------------------------------------------------------------------ charts
-def _drawn(task: GroupScore, gamma: float) -> bool:
+def _drawn(task: GroupScore) -> bool:
     """Whether a task has a dot: a place among the quadrants and both coordinates."""
-    known = task.rsd_normalised.defined and task.success_rate.defined
-    return known and words.quadrant(task, gamma) in _DOTS
+    known = task.rsd_share.defined and task.success_rate.defined
+    return known and words.quadrant(task) in _DOTS
 
 
-def _scatter(tasks: list[GroupScore], gamma: float) -> Markup:
+def _scatter(tasks: list[GroupScore]) -> Markup:
     dots = [
         Dot(
             task.task_id,
             anchor(task.task_id),
             task.success_rate.value or 0.0,
-            task.rsd_normalised.value or 0.0,
-            _DOTS[words.quadrant(task, gamma)],
+            task.rsd_share.value or 0.0,
+            _DOTS[words.quadrant(task)],
         )
         for task in tasks
-        if _drawn(task, gamma)
+        if _drawn(task)
     ]
     return scatter(dots, words.RIGHT_FROM, words.CONSISTENT_BELOW)
 

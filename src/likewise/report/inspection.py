@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from likewise.formats.walk import SUFFIXES
 from likewise.report.text import one_line
 from likewise.report.words import location
 
@@ -61,11 +62,15 @@ def _files(rows: list[Mapping[str, Any]]) -> Table:
 def render_formats(rows: list[dict[str, Any]], console: Console) -> None:
     """Print the formats, with what each says of a file where one was asked about."""
     asked = any("fits" in row for row in rows)
-    table = Table("format", "why not" if asked else "what it is", *(() if asked else ("files",)))
+    table = Table("format", "why not" if asked else "what it is", *(() if asked else ("own suffix",)))
     for row in rows:
         name = row["name"] if row["built_in"] else f"{row['name']} (of another package)"
         if asked:
             table.add_row(_plain(name), Text("fits", style="bold") if row["fits"] else _plain(row["reason"]))
         else:
-            table.add_row(_plain(name), _plain(row["description"]), _plain(" ".join(row["suffixes"]) or ".json .jsonl"))
+            table.add_row(
+                _plain(name),
+                _plain(row["description"]),
+                _plain(" ".join(sorted(set(row["suffixes"]) - SUFFIXES)) or "-"),
+            )
     console.print(table)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from likewise.core.estimate import Estimate
 from likewise.evaluation.gates import GateReport, State
-from likewise.evaluation.results import Evaluation
+from likewise.evaluation.results import Evaluation, Summary
 from likewise.report.markdown_text import code, plain, table
 from likewise.report.words import (
     counted,
     headline_k,
     interval,
     left_out,
+    luck_line,
     nothing_scored,
     number,
     pass_hat,
@@ -33,19 +35,20 @@ def report_markdown(evaluation: Evaluation, gates: GateReport) -> str:
     if sentence := nothing_scored(evaluation):
         lines += [plain(sentence), ""]
     lines += [f"- {plain(line, 1000)}" for line in readings(evaluation)]
+    lines += [f"- Outcomes: {plain(line, 300)}." for line in [luck_line(evaluation)] if line]
     counts = ", ".join(f"{count} {state.value}" for state, count in gates.counts.items())
     lines += [f"- States (do the runs of a task end alike?): {counts}.", ""]
     rows = [
         (name, number(e.value), plain(interval(e) or e.reason or ""))
-        for name, e in (("RSD", summary.rsd), ("normalised RSD", summary.rsd_normalised))
+        for name, e in (("RSD", summary.rsd), ("RSD share", summary.rsd_share))
     ]
     rows += [
         (name, plain(percent(e.value)), plain(interval(e, share=True) or e.reason or ""))
         for name, e in (
             ("final answers disagree", summary.total_variance),
             ("pairs that contradict", summary.contradiction_share),
-            ("success", summary.success_rate),
-            *((f"pass^{k}", e) for k, e in sorted(summary.pass_hat_k.items()) if k > 1),
+            *_success(summary),
+            *((f"pass^{k}{_of(e, summary)}", e) for k, e in sorted(summary.pass_hat_k.items()) if k > 1),
         )
     ]
     lines += [*table(("figure", "mean over tasks", "95% interval"), rows, (1,)), ""]
@@ -57,6 +60,21 @@ def report_markdown(evaluation: Evaluation, gates: GateReport) -> str:
     lines += ["", *(f"- ⚠️ {plain(note)}" for note in notes)] if notes else []
     lines += ["", f"<sub>{code(str(evaluation.signature), 400, cell=False)}</sub>"]
     return "\n".join(lines) + "\n"
+
+
+def _success(summary: Summary) -> list[tuple[str, Estimate]]:
+    """One row; two where runs failed in the harness, the one that counts them as failures first."""
+    if summary.success_rate_all is None:
+        return [("success", summary.success_rate)]
+    failed = counted(summary.rollouts - summary.valid, "broken run")
+    without = f"success without them{_of(summary.success_rate, summary)}"
+    return [(f"success, {failed} as failures", summary.success_rate_all), (without, summary.success_rate)]
+
+
+def _of(estimate: Estimate, summary: Summary) -> str:
+    """` (1 of 4 tasks)` where an estimate rests on fewer tasks than there are."""
+    fewer = estimate.n is not None and estimate.n < summary.tasks
+    return f" ({estimate.n} of {counted(summary.tasks, 'task')})" if fewer else ""
 
 
 def _failures(gates: GateReport) -> list[str]:

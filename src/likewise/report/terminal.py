@@ -16,6 +16,7 @@ from likewise.report.text import middle, one_line
 from likewise.report.words import (
     CONSISTENT_BELOW,
     RIGHT_FROM,
+    SHARE_HINT,
     Quadrant,
     band_ends,
     counted,
@@ -24,6 +25,7 @@ from likewise.report.words import (
     judge_lines,
     left_out,
     location,
+    luck_line,
     nothing_scored,
     number,
     outcome_counts,
@@ -32,7 +34,7 @@ from likewise.report.words import (
     quadrant,
     readings,
     reasons,
-    rsd_limit,
+    rsd_scale,
     sizes_differ,
     success_lines,
     uncertain_line,
@@ -78,7 +80,7 @@ def terminal_report(evaluation: Evaluation, width: int = 80) -> RenderableType:
 
 
 def _task_table(evaluation: Evaluation, wide: bool) -> Table:
-    k, gamma = headline_k(evaluation), evaluation.signature.gamma
+    k = headline_k(evaluation)
     table = Table(
         box=box.SIMPLE_HEAD, padding=(0, 1 if wide else 0, 0, 0), pad_edge=False, expand=False, highlight=False
     )
@@ -89,14 +91,14 @@ def _task_table(evaluation: Evaluation, wide: bool) -> Table:
         table.add_column(f"pass^{k}", justify="right", no_wrap=True)
     for name in (
         "RSD",
-        "normalised" if wide else "norm.",
+        "RSD share" if wide else "share",
         "aligned" if wide else "align.",
         "contradictions" if wide else "contr.",
     ):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("first fork", no_wrap=True)
     for task in worst_first(evaluation.tasks):
-        table.add_row(*_cells(task, k, wide, _STYLES[quadrant(task, gamma)]))
+        table.add_row(*_cells(task, k, wide, _STYLES[quadrant(task)]))
     return table
 
 
@@ -107,7 +109,7 @@ def _cells(task: GroupScore, k: int | None, wide: bool, style: str) -> Iterator[
     if k is not None:
         yield Text(percent(pass_hat(task, k)))
     yield _with_interval(task.rsd, wide, style)
-    yield Text(number(task.rsd_normalised.value))
+    yield Text(number(task.rsd_share.value))
     yield Text(number(task.aligned_rsd.value))
     yield Text(str(task.contradictions.contradictory) if task.contradictions.judged else "–")
     yield _fork(task, wide)
@@ -143,22 +145,24 @@ def _reading_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
         return
     for i, sentence in enumerate(readings(evaluation)):
         yield "reading" if i == 0 else "", sentence
-    rule = f"Consistent: normalised RSD below {CONSISTENT_BELOW:g}. Right: success from {percent(RIGHT_FROM)}."
-    yield "", Text(rule, style="dim")
+    consistent = f"Consistent: RSD share ({SHARE_HINT}) below {CONSISTENT_BELOW:g}"
+    yield "", Text(f"{consistent}. Right: success from {percent(RIGHT_FROM)}.", style="dim")
 
 
 def _summary_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
     yield from _reading_lines(evaluation)
-    summary, limit = evaluation.summary, rsd_limit(evaluation.signature.gamma)
+    summary = evaluation.summary
     yield "runs", f"{counted(summary.tasks, 'task')}, {counted(summary.rollouts, 'run')}, {summary.valid} scored"
-    scale = f"  (0 = alike{'' if limit is None else f', {limit:g} = apart throughout'})"
-    yield "RSD", _figure(summary.rsd, after=scale, why=True)
+    yield "RSD", _figure(summary.rsd, after=f"  ({rsd_scale(evaluation)})", why=True)
+    yield "RSD share", _figure(summary.rsd_share)
     yield "final answers", _figure(summary.total_variance, before="disagree with probability ")
     for i, line in enumerate(success_lines(evaluation)):
         yield "" if i else "success", line
     for name, estimates in (("pass^k", summary.pass_hat_k), ("pass@k", summary.pass_at_k)):
         if estimates:
-            yield name, _by_k(estimates)
+            yield name, _by_k(estimates, summary.tasks)
+    if line := luck_line(evaluation):
+        yield "flips", line
     if counts := outcome_counts(evaluation):
         yield "outcomes", f"{counts}. A task with fewer than k is left out of pass^k and pass@k."
     if summary.tasks_without_valid:
@@ -188,12 +192,12 @@ def _figure(estimate: Estimate, *, share: bool = False, before: str = "", after:
     return text.append(f" [{bounds}]" if bounds else f" (no interval{reason})", style="dim").append(after, style="dim")
 
 
-def _by_k(estimates: Mapping[int, Estimate]) -> Text:
-    """The estimate for each k; on how many tasks it rests where that is not the same for all."""
-    differ = sizes_differ(estimates)
+def _by_k(estimates: Mapping[int, Estimate], tasks: int) -> Text:
+    """The estimate for each k; on how many tasks it rests where that is not all of them."""
+    differ = sizes_differ(estimates, tasks)
     parts = []
     for k, estimate in sorted(estimates.items()):
-        size = f", {counted(estimate.n, 'task')}" if differ and estimate.n is not None else ""
+        size = f", {estimate.n} of {counted(tasks, 'task')}" if differ and estimate.n is not None else ""
         parts.append(Text(f"{k}: ").append(_figure(estimate, share=True)).append(size, style="dim"))
     return Text("; ").join(parts)
 

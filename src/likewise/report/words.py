@@ -20,16 +20,19 @@ __all__ = [
     "CONSISTENT_BELOW",
     "FORK_KINDS",
     "RIGHT_FROM",
+    "SHARE_HINT",
     "Quadrant",
     "band_ends",
     "bound_sentence",
     "counted",
     "fork_cause",
     "headline_k",
+    "headline_success",
     "interval",
     "judge_lines",
     "left_out",
     "location",
+    "luck_line",
     "nothing_scored",
     "number",
     "outcome",
@@ -39,7 +42,7 @@ __all__ = [
     "quadrant",
     "readings",
     "reasons",
-    "rsd_limit",
+    "rsd_scale",
     "sizes_differ",
     "success_lines",
     "uncertain_line",
@@ -48,9 +51,13 @@ __all__ = [
 ]
 
 CONSISTENT_BELOW = 0.25
-"""Normalised RSD below which a task is called consistent. A line to read by, not a theorem; every face states it."""
+"""RSD share below which a task is called consistent. A line to read by, not a theorem; every face states it."""
 RIGHT_FROM = 0.5
 """Success rate from which a task is called right."""
+
+
+SHARE_HINT = "of the largest RSD that so many turns allow"
+"""What the RSD share is a share of."""
 
 
 class Quadrant(StrEnum):
@@ -93,34 +100,38 @@ def worst_first(tasks: Iterable[GroupScore]) -> list[GroupScore]:
     return sorted(tasks, key=lambda task: math.inf if task.rsd.value is None else -task.rsd.value)
 
 
-def quadrant(task: GroupScore, gamma: float) -> Quadrant:
+def quadrant(task: GroupScore) -> Quadrant:
     """Where a task stands; UNKNOWN where what was measured does not tell."""
-    if unplaced_reason(task, gamma) is not None:
+    if unplaced_reason(task) is not None:
         return Quadrant.UNKNOWN
-    if (task.rsd_normalised.value or 0.0) >= CONSISTENT_BELOW:
+    if (task.rsd_share.value or 0.0) >= CONSISTENT_BELOW:
         return Quadrant.INCONSISTENT
     return Quadrant.RIGHT if (task.success_rate.value or 0.0) >= RIGHT_FROM else Quadrant.WRONG
 
 
-def unplaced_reason(task: GroupScore, gamma: float) -> str | None:
+def unplaced_reason(task: GroupScore) -> str | None:
     """Why a task stands in no quadrant; None where it stands in one."""
-    divergence = task.rsd_normalised.value
-    if divergence is None or _undecided(task.rsd_band, gamma):
+    divergence = task.rsd_share.value
+    if divergence is None or _undecided(task.rsd_band, task.rsd_largest):
         return _TOO_LITTLE
     return _NO_OUTCOME if divergence < CONSISTENT_BELOW and task.success_rate.value is None else None
 
 
-def _undecided(band: tuple[float, float] | None, gamma: float) -> bool:
+def _undecided(band: tuple[float, float] | None, largest: float) -> bool:
     """Whether the unmeasured turns decide between consistent and not; an end that is not a number decides nothing."""
     if band is None:
         return False
-    low, high = ((1 - gamma) * end for end in band)
+    low, high = (end / largest for end in band)
     return not (low >= CONSISTENT_BELOW or high < CONSISTENT_BELOW)
 
 
-def rsd_limit(gamma: float) -> float | None:
-    """Largest possible RSD, 1/(1-gamma); None where there is none."""
-    return largest_divergence(gamma) if gamma < 1 else None
+def rsd_scale(evaluation: Evaluation) -> str:
+    """`0 alike, 5 apart throughout`: what the tasks' RSD can be at most, which their turns decide."""
+    known = [task.rsd_largest for task in evaluation.tasks if task.rsd.defined]
+    if not known:
+        return f"0 alike, {largest_divergence(evaluation.signature.gamma):.3g} apart throughout"
+    low, high = (f"{end:.3g}" for end in (min(known), max(known)))
+    return f"0 alike, {high if low == high else f'{low} to {high}, by the turns of a task,'} apart throughout"
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -179,9 +190,24 @@ def headline_k(evaluation: Evaluation) -> int | None:
     return max((k for k in enough if evaluation.summary.pass_hat_k[k].defined), default=None)
 
 
-def sizes_differ(estimates: Mapping[int, Estimate]) -> bool:
-    """Whether the estimates for different k rest on different numbers of tasks."""
-    return len({estimate.n for estimate in estimates.values()}) > 1
+def sizes_differ(estimates: Mapping[int, Estimate], tasks: int) -> bool:
+    """Whether an estimate for some k rests on fewer tasks than there are."""
+    return any(estimate.n is not None and estimate.n < tasks for estimate in estimates.values())
+
+
+def headline_success(evaluation: Evaluation) -> Estimate:
+    """Success of all runs, those that failed in the harness as failures where there are any."""
+    summary = evaluation.summary
+    return summary.success_rate if summary.success_rate_all is None else summary.success_rate_all
+
+
+def luck_line(evaluation: Evaluation) -> str:
+    """How many tasks flip between runs, and what that means for two scores; nothing without repeated outcomes."""
+    flips, gap = evaluation.summary.outcomes_flip, evaluation.summary.single_run_gap
+    if flips.value is None or gap.value is None:
+        return ""
+    share = f"{percent(flips.value)} of {counted(flips.n or 0, 'task')} both succeed and fail"
+    return f"{share}; two scores from a single run of each task differ by up to {100 * gap.value:.1f} points by luck"
 
 
 def pass_hat(task: GroupScore, k: int) -> float | None:
@@ -301,9 +327,8 @@ def readings(evaluation: Evaluation) -> list[str]:
     """What the numbers say, in plain sentences, the one to act on first; none where no run was scored."""
     if nothing_scored(evaluation):
         return []
-    gamma = evaluation.signature.gamma
     tasks = worst_first(evaluation.tasks)
-    placed = {standing: [task for task in tasks if quadrant(task, gamma) is standing] for standing in Quadrant}
+    placed = {standing: [task for task in tasks if quadrant(task) is standing] for standing in Quadrant}
     lines = []
     for standing in (Quadrant.WRONG, Quadrant.INCONSISTENT, Quadrant.RIGHT):
         if members := placed[standing]:
@@ -314,7 +339,7 @@ def readings(evaluation: Evaluation) -> list[str]:
         cause = f"in {agent} of them the agent had seen the same and acted differently"
         lines.append(f"Runs part in {counted(total, 'task')}; {cause}.")
     for reason in (_TOO_LITTLE, _NO_OUTCOME):
-        if members := [task for task in placed[Quadrant.UNKNOWN] if unplaced_reason(task, gamma) == reason]:
+        if members := [task for task in placed[Quadrant.UNKNOWN] if unplaced_reason(task) == reason]:
             lines.append(f"{_are(members)} {Quadrant.UNKNOWN.value}, {reason}: {_named(members)}.")
     return lines
 

@@ -10,9 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from likewise.backends.aligned import aligned_verdict
 from likewise.backends.label_store import LabelStore
+from likewise.backends.lone_value import lone_value
 from likewise.backends.opposites import are_opposites
-from likewise.backends.slots import SlotVerdict, apply_verdict, slot_verdict
+from likewise.backends.slots import RuleVerdict, apply_verdict, slot_verdict
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.group import RolloutGroup
 from likewise.core.labels import NOT_MEASURED, Judgement, PairLabels, Relation
@@ -27,6 +29,7 @@ __all__ = ["ActionLabels", "DistinctPairs", "Labeller", "distinct_pair", "label_
 
 DistinctPairs: TypeAlias = dict[TextPair, tuple[Action, Action]]
 
+NOTHING_SAID = "neither action says or calls anything: two empty completions are no agreement"
 MAX_CHARACTERS = 50_000
 """Longest text that is judged, by the slot guard as by the judge."""
 
@@ -119,14 +122,22 @@ class Labeller:
             pairs: What `distinct_pair` gave, each pair once.
             scopes: Which pairs may settle each other where `by_classes` is on: those of one scope; all where None.
         """
-        plans = {key: self.rules.plan_action(*actions) for key, actions in pairs.items()}
+        plans = {
+            key: self.rules.plan_action(*actions)
+            for key, actions in pairs.items()
+            if not (actions[0].is_empty and actions[1].is_empty)
+        }
         needed: dict[TextPair, Hashable] = {}
-        for key, plan in plans.items():
+        for key, each in plans.items():
             scope = scopes[key] if scopes is not None else None
-            for texts in plan.needed_texts:
+            for texts in each.needed_texts:
                 needed.setdefault(ordered(*texts), scope)
         judged = self._judge_texts(needed)
-        for key, plan in plans.items():
+        for key in pairs:
+            plan = plans.get(key)
+            if plan is None:
+                yield key, NOTHING_SAID
+                continue
             answers = {pair: judged[pair] for pair in (ordered(*texts) for texts in plan.needed_texts)}
             failed = [answer for answer in answers.values() if isinstance(answer, str)]
             if failed:
@@ -137,9 +148,9 @@ class Labeller:
             yield key, plan.resolve({**flipped, **known})
 
     def _judge_texts(self, pairs: Mapping[TextPair, Hashable]) -> dict[TextPair, Outcome]:
-        """Slot guard, opposites, judge: for canonical texts (and their scopes); a reason where the judge fails."""
+        """Rules, then the judge: for canonical texts (and their scopes); a reason where the judge fails."""
         outcomes: dict[TextPair, Outcome] = {}
-        caps: dict[TextPair, SlotVerdict | None] = {}
+        caps: dict[TextPair, RuleVerdict | None] = {}
         for pair in pairs:
             if pair[0] == pair[1]:
                 outcomes[pair] = Judgement.certain(Relation.EQUIVALENT, "identical")
@@ -149,8 +160,10 @@ class Labeller:
                 outcomes[pair] = Judgement.certain(verdict.relation, verdict.rule)
             elif are_opposites(*pair):
                 outcomes[pair] = Judgement.certain(Relation.CONTRADICTORY, "opposites")
+            elif (words := aligned_verdict(*pair)) is not None:
+                outcomes[pair] = Judgement.certain(words.relation, words.rule)
             else:
-                caps[pair] = verdict
+                caps[pair] = lone_value(*pair) or verdict
         if not self.by_classes:
             return outcomes | _guarded(self.judge.ask(list(caps)), caps)
         by_scope: dict[Hashable, list[TextPair]] = {}
@@ -167,7 +180,7 @@ class Labeller:
 
 
 def _guarded(
-    answers: Mapping[TextPair, Outcome], caps: Mapping[TextPair, SlotVerdict | None]
+    answers: Mapping[TextPair, Outcome], caps: Mapping[TextPair, RuleVerdict | None]
 ) -> dict[TextPair, Outcome]:
     return {
         pair: answer if isinstance(answer, str) else apply_verdict(answer, caps[pair])

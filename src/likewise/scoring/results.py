@@ -134,9 +134,12 @@ class GroupScore:
         task_id: The task.
         rollouts: All rollouts of the task, invalid ones included, in order.
         success_rate: Share of valid rollouts with a known outcome that succeeded.
-        rsd: Monte Carlo RSD (time-aligned), in [0, 1/(1-gamma)].
+        rsd: Monte Carlo RSD (time-aligned), in [0, rsd_largest].
         rsd_band: Lowest and highest RSD that turns after a cut and failed judgements allow; None without any.
-        rsd_normalised: (1-gamma) RSD, in [0, 1].
+        rsd_normalised: (1-gamma) RSD, in [0, 1]; T turns reach 1-gamma^T at most.
+        rsd_share: RSD as a share of `rsd_largest`, in [0, 1]: what tasks of few turns and of many are judged alike by.
+        rsd_largest: The largest RSD that the turns of the runs allow, (1-gamma^T)/(1-gamma) for T turns of the longest;
+            1/(1-gamma) where a run was cut.
         aligned_rsd: The same sum over turns aligned by edit distance.
         total_variance: Canonical total variance of the final answers: probability that two runs disagree.
         embedding_total_variance: Total variance of the embedded final answers.
@@ -160,6 +163,8 @@ class GroupScore:
     rsd: Estimate
     rsd_band: tuple[float, float] | None
     rsd_normalised: Estimate
+    rsd_share: Estimate
+    rsd_largest: float
     aligned_rsd: Estimate
     total_variance: Estimate
     embedding_total_variance: Estimate

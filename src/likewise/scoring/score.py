@@ -39,6 +39,7 @@ __all__ = [
     "fork_pairs",
     "group_distances",
     "label_group",
+    "largest_rsd",
     "needed_pairs",
     "score_group",
 ]
@@ -183,7 +184,20 @@ def _aligned_rsd(
         row = np.array(distances, dtype=np.float64)[None, :]
         sums.append(float(divergence.discounted_sum(row, options.gamma)[0]))
     pairs = np.array(group.pairs, dtype=np.int64).reshape(-1, 2)
-    return pair_mean(np.array(sums), pairs, divergence.largest_divergence(options.gamma), options.confidence)
+    steps = None if any(group.cut) else max(1, *(len(found or ()) for found in alignments))
+    return pair_mean(np.array(sums), pairs, divergence.largest_divergence(options.gamma, steps), options.confidence)
+
+
+def largest_rsd(group: RolloutGroup, options: ScoringOptions) -> float:
+    """The largest RSD that the turns of a group's runs allow.
+
+    Of the longest run, since from its end on nothing differs any more; of the second longest where only shared turns
+    count. Where a run was cut nobody knows how long it would have been: then the limit of endless runs.
+    """
+    if any(group.cut):
+        return divergence.largest_divergence(options.gamma)
+    longest = sorted((0, 0, *group.lengths))[-2 if options.length_policy is LengthPolicy.TRUNCATE else -1]
+    return divergence.largest_divergence(options.gamma, max(1, longest))
 
 
 def _distance(judgement: Judgement, soft: bool) -> float:
@@ -314,11 +328,12 @@ def score_group(
     found = found or label_group(group, labels)
     arrays, classes, fork_turn = found.pairs, found.classes, found.fork_turn
     turn_distance, band = group_distances(group, arrays, options)
+    largest = largest_rsd(group, options)
     if _nothing_measured(group, turn_distance):
         rsd = aligned = Estimate.undefined("no pair of actions could be judged", n=len(group.valid))
     else:
         rsd = divergence.monte_carlo_rsd(
-            turn_distance, arrays.pairs, len(group.valid), options.gamma, options.confidence
+            turn_distance, arrays.pairs, len(group.valid), options.gamma, options.confidence, largest
         )
         aligned = _aligned_rsd(group, labels, alignments or align_group(group), options)
     answers = score_answers(group, labels, encoder, options.confidence)
@@ -330,6 +345,8 @@ def score_group(
         rsd=rsd,
         rsd_band=band,
         rsd_normalised=divergence.normalised(rsd, options.gamma),
+        rsd_share=divergence.as_share(rsd, largest),
+        rsd_largest=largest,
         aligned_rsd=aligned,
         total_variance=answers.total_variance,
         embedding_total_variance=answers.embedding_total_variance,
