@@ -1,17 +1,22 @@
 """The learned metric on tasks it has not seen, beside baselines that cost nothing; tau-bench airline, 5 folds by task.
 
-python benchmarks/learned_airline.py [--store labels.sqlite] [--steps 1500] [--quick]
+python benchmarks/learned_airline.py [--store labels.sqlite] [--steps 300] [--rate 1e-3] [--variants NAME ...] [--quick]
 
 What is predicted: the divergence from a turn on of a run from the other runs of its task, as measured (Monte Carlo),
-for every turn of every held-out run. Baselines see the training tasks of the same fold. The task's own mean is shown
-for comparison only: it needs the rollouts that a score is there to spare.
+for every turn of every held-out run. Baselines see the training tasks of the same fold, and the ridge regressions
+choose their penalty within them. The task's own mean is shown for comparison only: it needs the rollouts that a score
+is there to spare. Differences come with intervals from a bootstrap over tasks, which is what is independent.
+
+Distances, vectors and trainings are kept under build/: the same command goes on where it was stopped, and with further
+variants it trains only those.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -19,14 +24,17 @@ from pathlib import Path
 
 import numpy as np
 from common import rollout_file, save
-from scipy.stats import rankdata, spearmanr
+from learned_kept import KeptEncoder, keep, keep_distances, kept, kept_distances, key_of
+from scipy.stats import rankdata
 
+from likewise.backends.judges import embedded_judge
 from likewise.backends.label_store import LabelStore, default_path
 from likewise.backends.onnx_encoder import embedded_encoder
 from likewise.evaluation.calibrate import futures
 from likewise.evaluation.measured_tasks import MeasuredTasks, measure_tasks
 from likewise.formats.registry import read_rollouts
 from likewise.learned.forward import forward, self_distance
+from likewise.learned.network import load_torch
 from likewise.learned.options import MICO_BETA, FitOptions, Loss, SameState
 from likewise.learned.pairs import TaskRuns, task_runs
 from likewise.learned.state_encoding import StateEncoder
@@ -34,6 +42,8 @@ from likewise.learned.train import train
 from likewise.metrics.calibration import controlled_threshold
 
 FOLDS = 5
+WHOLE = {"same_state": SameState.TURN, "n": 30}
+"""Every future that was measured, of all runs of a task at a turn: the very number that is to be foretold."""
 VARIANTS = {
     "default": {},
     "loss huber": {"loss": Loss.HUBER},
@@ -47,8 +57,22 @@ VARIANTS = {
     "n 30": {"n": 30},
     "5 heads": {"heads": 5},
     "not standardised": {"standardise": False},
+    "same state: turn": {"same_state": SameState.TURN},
+    "same state: turn, n 30": {**WHOLE},
+    "same state: turn, n 30, 8 siblings": {**WHOLE, "siblings": 8},
+    "same state: turn, n 30, huber": {**WHOLE, "loss": Loss.HUBER},
+    "same state: turn, n 30, 5 heads": {**WHOLE, "heads": 5},
+    "64 components": {"components": 64},
+    "same state: turn, n 30, 64 components": {**WHOLE, "components": 64},
+    "same state: turn, n 30, 16 components": {**WHOLE, "components": 16},
+    "same state: turn, n 30, 16 components, 5 heads": {**WHOLE, "components": 16, "heads": 5},
+    "same state: turn, n 30, 4 components, 5 heads": {**WHOLE, "components": 4, "heads": 5},
+    "same state: turn, n 30, 1 component, 5 heads": {**WHOLE, "components": 1, "heads": 5},
 }
+PENALTIES = (1.0, 10.0, 100.0, 1000.0, 10000.0)
 RUNS: dict[str, list[TaskRuns]] = {}
+DATA: list[str] = []
+"""Names the measured tasks and the encoder; filled before the workers are forked."""
 
 
 class Rows:
@@ -84,32 +108,52 @@ def folds(tasks: int) -> list[np.ndarray]:
     return np.array_split(np.random.default_rng(0).permutation(tasks), FOLDS)
 
 
-def fold_scores(job: tuple[str, int, int]) -> tuple[str, int, np.ndarray, float]:
+def fold_scores(job: tuple[str, int, int, float]) -> tuple[str, int, np.ndarray, float]:
     """Train on the tasks outside a fold; scores of the states of all tasks, by state."""
-    variant, fold, steps = job
-    options = FitOptions(steps=steps, every=100, patience=6, **VARIANTS[variant])
+    variant, fold, steps, rate = job
+    options = FitOptions(steps=steps, rate=rate, every=20, patience=6, **VARIANTS[variant])
+    name = "airline-" + key_of(*DATA, options, FOLDS, fold)
+    before = kept(name)
+    if before is not None:
+        return variant, fold, np.array(before["values"]), before["seconds"]
     runs = RUNS[str(options.same_state)]
     held = set(folds(len(runs))[fold].tolist())
     began = time.process_time()
     trained = train([each for k, each in enumerate(runs) if k not in held], options)
     vectors = np.concatenate([s for k in sorted(held) for s in runs[k].states])
     values = self_distance(forward(trained.weights, vectors), options.alpha).mean(axis=0)
-    return variant, fold, np.minimum(values, options.largest), time.process_time() - began
+    values, seconds = np.minimum(values, options.largest), time.process_time() - began
+    keep(name, {"values": values.tolist(), "seconds": seconds})
+    return variant, fold, values, seconds
 
 
-def ridge(x: np.ndarray, y: np.ndarray, new: np.ndarray, penalty: float) -> np.ndarray:
-    """Ridge regression with an intercept."""
+def ridge(x: np.ndarray, y: np.ndarray, new: np.ndarray, penalties: Sequence[float]) -> list[np.ndarray]:
+    """Ridge regression with an intercept; what it says by each penalty."""
     centre, mean = x.mean(axis=0), y.mean()
     a = x - centre
-    weights = np.linalg.solve(a.T @ a + penalty * np.eye(a.shape[1]), a.T @ (y - mean))
-    return (new - centre) @ weights + mean
+    values, axes = np.linalg.eigh((a.T @ a).astype(np.float32))
+    aim, seen = axes.T @ (a.T @ (y - mean)), (new - centre) @ axes
+    return [seen @ (aim / (np.maximum(values, 0) + penalty)) + mean for penalty in penalties]
 
 
-def baselines(rows: Rows, groups: list[np.ndarray]) -> dict[str, np.ndarray]:
+def chosen_ridge(x: np.ndarray, y: np.ndarray, task: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Ridge regression with the penalty that does best on a third of its own training tasks, left out for that."""
+    tasks = np.random.default_rng(1).permutation(np.unique(task))
+    out = np.isin(task, tasks[: len(tasks) // 3])
+    misses = [float(((guess - y[out]) ** 2).mean()) for guess in ridge(x[~out], y[~out], x[out], PENALTIES)]
+    return ridge(x, y, new, [PENALTIES[int(np.argmin(misses))]])[0]
+
+
+def baselines(rows: Rows, groups: list[np.ndarray], whole_state: bool) -> dict[str, np.ndarray]:
     """Predictions of each baseline for every state, made on the other folds."""
+    name_of_all = "baselines-" + key_of(*DATA, FOLDS, PENALTIES, whole_state)
+    before = kept(name_of_all)
+    if before is not None:
+        return {name: np.array(values) for name, values in before.items()}
     d = (rows.z.shape[1] - 6) // 3
     length = rows.z[:, 3 * d + 2 : 3 * d + 3].astype(np.float64)
-    names = ("constant", "turn number", "history length", "last observation + ridge", "whole state + ridge")
+    names = ["constant", "turn number", "history length", "last observation + ridge"]
+    names += ["whole state + ridge"] if whole_state else []
     found = {name: np.zeros(len(rows.task)) for name in names}
     for held in groups:
         new = np.isin(rows.task, held)
@@ -117,13 +161,15 @@ def baselines(rows: Rows, groups: list[np.ndarray]) -> dict[str, np.ndarray]:
         found["constant"][new] = y.mean()
         means = {t: y[rows.turn[old] == t].mean() for t in np.unique(rows.turn[old])}
         found["turn number"][new] = [means.get(t, y[rows.turn[old] >= 20].mean()) for t in rows.turn[new]]
-        found["history length"][new] = ridge(length[old], y, length[new], 1e-6)
+        (found["history length"][new],) = ridge(length[old], y, length[new], [1e-6])
         seen = rows.z[:, d : 2 * d].astype(np.float64)
-        found["last observation + ridge"][new] = ridge(seen[old], y, seen[new], 10.0)
-        whole = rows.z.astype(np.float64)
-        found["whole state + ridge"][new] = ridge(whole[old], y, whole[new], 10.0)
+        found["last observation + ridge"][new] = chosen_ridge(seen[old], y, rows.task[old], seen[new])
+        if whole_state:
+            whole = rows.z.astype(np.float64)
+            found["whole state + ridge"][new] = chosen_ridge(whole[old], y, rows.task[old], whole[new])
     own = np.array([rows.measured[rows.task == t].mean() for t in range(int(rows.task.max()) + 1)])
     found["task's own mean (needs its rollouts)"] = own[rows.task]
+    keep(name_of_all, {name: values.tolist() for name, values in found.items()})
     return found
 
 
@@ -144,8 +190,28 @@ def quality(rows: Rows, guess: np.ndarray) -> dict[str, object]:
     }
 
 
+def against(rows: Rows, guess: np.ndarray, others: dict[str, np.ndarray]) -> dict[str, object]:
+    """The learned score minus each baseline: Spearman (above 0 is better) and absolute error (below 0 is better)."""
+    rng, tasks = np.random.default_rng(0), np.unique(rows.task)
+    where = {t: np.flatnonzero(rows.task == t) for t in tasks}
+    draws = [np.concatenate([where[t] for t in rng.choice(tasks, len(tasks))]) for _ in range(200)]
+    found: dict[str, object] = {}
+    for name, other in others.items():
+        ranks, misses = [], []
+        for pick in [np.arange(len(guess)), *draws]:
+            true = rows.measured[pick]
+            ranks.append(_rank(guess[pick], true) - _rank(other[pick], true))
+            misses.append(float((np.abs(guess[pick] - true) - np.abs(other[pick] - true)).mean()))
+        found[name] = {
+            key: [round(values[0], 3), *(round(float(q), 3) for q in np.quantile(values[1:], [0.025, 0.975]))]
+            for key, values in (("spearman", ranks), ("mae", misses))
+        }
+    return found
+
+
 def _rank(a: np.ndarray, b: np.ndarray) -> float:
-    return 0.0 if np.ptp(a) == 0 or np.ptp(b) == 0 else float(spearmanr(a, b)[0])
+    """Spearman's rank correlation; 0 of a constant, which ranks nothing."""
+    return 0.0 if np.ptp(a) == 0 or np.ptp(b) == 0 else float(np.corrcoef(rankdata(a), rankdata(b))[0, 1])
 
 
 def auc(score: np.ndarray, positive: np.ndarray) -> float:
@@ -206,33 +272,48 @@ def main() -> None:
     """Baselines, then every variant."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--store", type=Path, default=None)
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS))
+    parser.add_argument("--whole-state", action="store_true", help="a further baseline; takes a while")
+    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--fresh", action="store_true", help="ask the judge again, whatever was kept")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args()
-    with LabelStore(given.store or default_path()) as store:
-        measured = measure_tasks(read_rollouts([rollout_file()]), store=store)
+    rollouts = list(read_rollouts([rollout_file()]))
+    found = None if given.fresh else kept_distances(rollouts)
+    if found is None:
+        with LabelStore(given.store or default_path()) as store:
+            found = measure_tasks(rollouts, store=store)
+        keep_distances(found)
+    measured = found
     if given.quick:
         measured = replace(measured, tasks=measured.tasks[:6])
-    encoder = StateEncoder(embedded_encoder())
+    vectors = KeptEncoder(embedded_encoder())
+    encoder = StateEncoder(vectors)
     for task in measured.tasks:
         encoder.prepare(task.group.valid)
-    for option in SameState:
+        vectors.save()
+    DATA[:] = [measured.fingerprint, vectors.encoder_id]
+    variants = given.variants[:1] if given.quick else given.variants
+    for option in {SameState.START, *(VARIANTS[name].get("same_state", SameState.START) for name in variants)}:
         RUNS[str(option)] = [task_runs(task.group, task.distance, encoder, option) for task in measured.tasks]
     runs = RUNS["start"]
     rows, groups = Rows(measured, runs), folds(len(runs))
     results: dict[str, object] = {}
-    for name, guess in baselines(rows, groups).items():
+    simple = baselines(rows, groups, given.whole_state)
+    for name, guess in simple.items():
         results[name] = {**quality(rows, guess), "failure_auc": failure(rows, guess)}
         print(name, results[name], flush=True)
     places = [{place: n for n, place in enumerate(_states_of(runs, sorted(held.tolist())))} for held in groups]
     fold_of = {int(k): f for f, held in enumerate(groups) for k in held}
-    variants = given.variants[:1] if given.quick else given.variants
-    jobs = [(variant, fold, 20 if given.quick else given.steps) for variant in variants for fold in range(FOLDS)]
+    steps = 20 if given.quick else given.steps
+    jobs = [(variant, fold, steps, given.rate) for variant in variants for fold in range(FOLDS)]
     guesses = {variant: np.zeros(len(rows.task)) for variant in variants}
     seconds = dict.fromkeys(variants, 0.0)
     learned: dict[str, object] = {}
-    with ProcessPoolExecutor(2, mp_context=get_context("fork")) as pool:
+    load_torch()  # once, before the workers are forked
+    with ProcessPoolExecutor(given.processes, mp_context=get_context("fork")) as pool:
         for variant, fold, values, spent in pool.map(fold_scores, jobs):
             seconds[variant] += spent
             for n, (k, r, t) in enumerate(zip(rows.task, rows.run, rows.turn, strict=True)):
@@ -241,10 +322,12 @@ def main() -> None:
             if fold == FOLDS - 1:
                 learned[variant] = {
                     **quality(rows, guesses[variant]),
+                    "minus_baselines": against(rows, guesses[variant], simple),
+                    "lead_time": lead(rows, guesses[variant]),
                     "failure_auc": failure(rows, guesses[variant]),
                     "seconds": round(seconds[variant], 1),
                 }
-                print(variant, learned[variant], flush=True)
+                print(variant, {k: learned[variant][k] for k in ("spearman", "mae", "failure_auc")}, flush=True)
     save(
         "learned_airline" + ("_quick" if given.quick else ""),
         {
@@ -253,10 +336,13 @@ def main() -> None:
             "runs": measured.rollouts,
             "states": len(rows.task),
             "judge": measured.judge_id,
-            "steps": given.steps,
+            "judge_of_this_version": embedded_judge().judge_id,
+            "steps": steps,
+            "rate": given.rate,
             "baselines": results,
             "learned": learned,
-            "lead_time": lead(rows, guesses["default"]),
+            "lead_time_of_turn_number": lead(rows, simple["turn number"]),
+            "load_after": round(os.getloadavg()[0], 2),
         },
     )
 

@@ -24,6 +24,9 @@ def test_refuses_options_and_folders_that_cannot_be(likewise, runs_file, tmp_pat
     assert "sets no option; there are gamma" in answer.stderr
     assert likewise("fit", runs, "--out", "m", "--set", "gamma=0.5").returncode == 2
     assert likewise("fit", runs, "--out", runs).returncode == 2
+    answer = likewise("fit", runs, "--out", "m", "--demo", "two\nlines")
+    assert answer.returncode == 2
+    assert "printable characters" in answer.stderr
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("x")
     answer = likewise("fit", runs, "--out", "full")

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from learned.samples import checkpoint
+from learned.samples import WIDTH, checkpoint
 from likewise.core.errors import CheckpointError
-from likewise.learned.checkpoint import JSON_NAME, read_checkpoint, write_arrays, write_checkpoint
+from likewise.learned.checkpoint import JSON_NAME, LARGEST_NUMBER, read_checkpoint, write_arrays, write_checkpoint
+from likewise.learned.forward import forward, self_distance
 
 
 @pytest.fixture
@@ -78,6 +79,8 @@ def test_a_writing_that_fails_leaves_the_old_model(folder):
         ("calibration", 3),
         ("encoder", ""),
         ("judge", 5),
+        ("judge", "a\ud800"),
+        ("demo", "\x1b[2Jall is well"),
         ("surprise", 1),
     ],
 )
@@ -148,6 +151,7 @@ def test_a_file_that_is_no_safetensors_is_refused_even_with_a_right_digest(folde
         ({"first.bias": np.zeros(5, dtype=np.float32)}, "weights.first.bias"),
         ({"first.bias": np.zeros(512, dtype=np.float64)}, "weights.first.bias"),
         ({"first.bias": np.full(512, np.nan, dtype=np.float32)}, "weights.first.bias"),
+        ({"first.bias": np.full(512, 3e38, dtype=np.float32)}, "weights.first.bias"),
         ({"first.bias": None}, "weights.first.bias"),
         ({"extra": np.zeros(1, dtype=np.float32)}, "weights.extra"),
         ({"references": None}, "weights.references"),
@@ -159,10 +163,23 @@ def test_arrays_that_do_not_fit_are_refused_by_name(folder, changes, field):
     refused(folder, field)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"gamma": NaN}', "[" * 100_000, "\x00", '"a"'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"gamma": NaN}', "[" * 100_000, "\x00", '"a"', '{"gamma": 0.8, "gamma": 0.9}']
+)
 def test_json_that_is_none_is_refused(folder, text):
     (folder / JSON_NAME).write_text(text)
     refused(folder, "file")
+
+
+def test_the_largest_numbers_that_are_read_still_give_a_number():
+    """One layer's output is squared in 32 bits, and 512 and 256 of them are summed: 1e6 leaves room, 1e30 would not."""
+    whole = checkpoint()
+    weights = {name: np.full(array.shape, LARGEST_NUMBER, dtype=np.float32) for name, array in whole.weights.items()}
+    weights["first.weight"][::2] *= -1  # else the norm of the first layer makes all of it zero
+    with np.errstate(all="raise", under="ignore"):
+        found = self_distance(forward(weights, np.ones((1, WIDTH), dtype=np.float32)), 0.5)
+    assert np.isfinite(found).all()
+    assert found.max() > 1e30
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):

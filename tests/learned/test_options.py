@@ -35,6 +35,7 @@ def test_options_come_from_texts():
         ("rate=nan", "rate is a number above 0"),
         ("beta=-1", "beta is a number of at least 0"),
         ("mix=2", "mix lies in"),
+        ("components=-1", "components lies in"),
         ("hold_out=1", "hold_out lies in"),
         ("gamma=1", "lies in"),
     ],

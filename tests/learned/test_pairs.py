@@ -129,6 +129,9 @@ def test_which_histories_count_as_one_state_is_a_matter_of_the_option():
     assert same(SameState.TEXT) == [[True, False, False], [False, False, False], [False, False, False]]
     assert same(SameState.START) == [[True, False, False], [True, False, False], [True, False, False]]
     assert same(SameState.EQUIVALENT) == [[True, True, True], [True, True, False], [True, True, False]]
+    # At turn 1 the first and the third were told "b"; after the last nothing was said.
+    assert same(SameState.SEEN) == [[True, False, False], [True, True, False], [True, False, False]]
+    assert same(SameState.TURN) == [[True, True, True]] * 3
 
 
 def test_siblings_are_pairs_of_the_same_two_states():

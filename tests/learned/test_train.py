@@ -98,6 +98,7 @@ def test_it_learns_which_states_are_settled():
         {"n": 1},
         {"heads": 5},
         {"standardise": False},
+        {"components": 1},
         {"beta": 0.314},
     ],
     ids=str,

@@ -8,36 +8,19 @@ from typing import Annotated
 import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    finite,
-    judge_from_options,
-)
+from likewise.cli.judge_options import JudgeOptions, finite, judge_from_options
 from likewise.cli.learned_options import EncoderName, EncoderUrl, ModelFolder, load_model
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
     AsJson,
-    ConfigFile,
     Debug,
     Format,
     MapFile,
-    NoStore,
     Paths,
     Pool,
     Quiet,
-    Store,
+    RulesAndStore,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
 from likewise.core.group import LengthPolicy
 
@@ -45,9 +28,11 @@ __all__ = ["calibrate"]
 
 
 @plain_errors
+@takes_groups
 def calibrate(
     runs: Paths,
     model: ModelFolder,
+    *,
     delta: Annotated[
         float, typer.Option(help="Divergence of two runs that is too much.", metavar="NUMBER", callback=finite, min=0.0)
     ] = 1.0,
@@ -70,24 +55,12 @@ def calibrate(
     ] = False,
     format: Format = None,
     map_file: MapFile = None,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     encoder: EncoderName = "embedded",
     encoder_url: EncoderUrl = None,
     pool: Pool = False,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -106,26 +79,14 @@ def calibrate(
 
     learned = load_model(model, encoder, encoder_url, quiet=quiet)
     progress = progress_display(quiet)
-    rules = load_rules(config, tools_files, quiet=quiet)
-    chosen = judge_from_options(
-        judge,
-        url=judge_url,
-        parallel=parallel,
-        timeout=timeout,
-        answer_tokens=answer_tokens,
-        swap=swap,
-        max_cost=max_cost,
-        input_price=input_price,
-        output_price=output_price,
-        sure_from=sure_from,
-        quiet=quiet,
-    )
+    rules = kept.rules(quiet=quiet)
+    chosen = judge_from_options(judging, quiet=quiet)
     rollouts = read_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
     facts = learned.facts
     options = ScoringOptions(
         gamma=facts["gamma"], length_policy=LengthPolicy(facts["length_policy"]), soft=facts["distance"] == "soft"
     )
-    with open_store(store, no_store) as label_store:
+    with kept.open_store() as label_store:
         measured = measure_tasks(
             rollouts, judge=chosen, rules=rules, store=label_store, options=options, progress=progress, pool=pool
         )

@@ -10,41 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.errors import plain_errors, say
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    judge_from_options,
-)
-from likewise.cli.learned_options import EncoderName, EncoderUrl, encoder_from_options
+from likewise.cli.judge_options import JudgeOptions, judge_from_options
+from likewise.cli.learned_options import EncoderName, EncoderUrl, encoder_from_options, one_line
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
     AsJson,
-    ConfigFile,
     Debug,
     Format,
-    Gamma,
-    Length,
     MapFile,
-    NoStore,
     Paths,
     Pool,
     Quiet,
+    RulesAndStore,
+    ScoringFlags,
     Seed,
-    Soft,
-    Store,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
-from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
     from likewise.learned.model import RSDModel
@@ -54,17 +35,17 @@ __all__ = ["fit"]
 
 
 @plain_errors
+@takes_groups
 def fit(
     runs: Paths,
     out: Annotated[
         Path,
         typer.Option("--out", "-o", help="Folder of the model; made if need be.", metavar="FOLDER", show_default=False),
     ],
+    *,
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Gamma = 0.8,
-    length_policy: Length = LengthPolicy.ABSORB,
-    soft: Soft = False,
+    scoring: ScoringFlags,
     set_options: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,26 +59,15 @@ def fit(
     seed: Seed = 0,
     fresh: Annotated[bool, typer.Option("--fresh", help="Do not go on with a training that was stopped.")] = False,
     demo: Annotated[
-        str | None, typer.Option(help="Label the model as a demonstration, and say of what.", metavar="TEXT")
+        str | None,
+        typer.Option(help="Label the model as a demonstration, and say of what.", metavar="TEXT", callback=one_line),
     ] = None,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     encoder: EncoderName = "embedded",
     encoder_url: EncoderUrl = None,
     pool: Pool = False,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -109,40 +79,27 @@ def fit(
     """
     del debug
     _check_folder(out)
-    options = _options(set_options or [], gamma, length_policy, steps, seed)
+    options = _options(set_options or [], scoring, steps, seed)
     from likewise.cli.progress import progress_display
     from likewise.evaluation.fit import fit_measured
     from likewise.evaluation.measured_tasks import measure_tasks
     from likewise.formats.registry import read_rollouts
     from likewise.learned.network import load_torch
     from likewise.learned.resume import TrainingFolder
-    from likewise.scoring.score import ScoringOptions
 
     load_torch()  # before anything is judged
     progress = progress_display(quiet)
-    rules = load_rules(config, tools_files, quiet=quiet)
-    chosen = judge_from_options(
-        judge,
-        url=judge_url,
-        parallel=parallel,
-        timeout=timeout,
-        answer_tokens=answer_tokens,
-        swap=swap,
-        max_cost=max_cost,
-        input_price=input_price,
-        output_price=output_price,
-        sure_from=sure_from,
-        quiet=quiet,
-    )
+    rules = kept.rules(quiet=quiet)
+    chosen = judge_from_options(judging, quiet=quiet)
     vectors = encoder_from_options(encoder, encoder_url, quiet=quiet)
     rollouts = read_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
-    with open_store(store, no_store) as label_store:
+    with kept.open_store() as label_store:
         measured = measure_tasks(
             rollouts,
             judge=chosen,
             rules=rules,
             store=label_store,
-            options=ScoringOptions(gamma=gamma, length_policy=length_policy, soft=soft),
+            options=scoring.options(),
             progress=progress,
             pool=pool,
         )
@@ -153,7 +110,7 @@ def fit(
     if resume is not None and not quiet:
         say(f"going on from step {resume.step}")
     model = fit_measured(
-        measured, vectors, options, soft=soft, progress=progress, demo=demo, resume=resume, save=training.save
+        measured, vectors, options, soft=scoring.soft, progress=progress, demo=demo, resume=resume, save=training.save
     )
     model.save(out)
     training.remove()
@@ -173,11 +130,11 @@ def _check_folder(out: Path) -> None:
             raise typer.BadParameter(f"{out} holds other files; name a new folder", param_hint="--out")
 
 
-def _options(settings: list[str], gamma: float, length_policy: LengthPolicy, steps: int, seed: int) -> FitOptions:
+def _options(settings: list[str], scoring: ScoringFlags, steps: int, seed: int) -> FitOptions:
     from likewise.learned.options import parse_options
 
     try:
-        return parse_options(settings, gamma=gamma, length_policy=length_policy, steps=steps, seed=seed)
+        return parse_options(settings, gamma=scoring.gamma, length_policy=scoring.length_policy, steps=steps, seed=seed)
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="--set") from None
 

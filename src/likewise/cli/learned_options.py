@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from likewise.core.protocols import Encoder
     from likewise.learned.model import RSDModel
 
-__all__ = ["EncoderName", "EncoderUrl", "ModelFolder", "encoder_from_options", "load_model"]
+__all__ = ["EncoderName", "EncoderUrl", "ModelFolder", "encoder_from_options", "load_model", "one_line"]
 
 ModelFolder: TypeAlias = Annotated[
     Path, typer.Option("--model", help="Folder that `likewise fit` wrote.", metavar="FOLDER", show_default=False)
@@ -35,6 +35,21 @@ EncoderUrl: TypeAlias = Annotated[
         metavar="URL",
     ),
 ]
+
+
+def one_line(text: str | None) -> str | None:
+    """Refuse, before anything is done, a label that no model may have.
+
+    Raises:
+        BadParameter: It is empty, too long, or has characters that cannot be printed.
+    """
+    if text is None:
+        return None
+    from likewise.learned.fields import FIELDS
+
+    if not FIELDS["demo"].fits(text):
+        raise typer.BadParameter(f"{FIELDS['demo'].expected.removesuffix(', or null')} is asked for")
+    return text
 
 
 def encoder_from_options(name: str, url: str | None, *, quiet: bool) -> Encoder:

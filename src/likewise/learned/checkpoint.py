@@ -42,6 +42,8 @@ JSON_NAME = "model.json"
 LARGEST_JSON = 4_000_000
 LARGEST_ARRAYS = 1_000_000_000
 """Bytes of the two files; a model of 4,096-dimensional embeddings with 5 heads and 512 references has 60 MB."""
+LARGEST_NUMBER = 1e6
+"""Of an array; up to here no layer of the network can overflow, so every score is a number."""
 REFERENCES = "references"
 _FILE_NAME = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 
@@ -120,7 +122,7 @@ def read_json(path: Path) -> dict[str, Any]:
     if path.stat().st_size > LARGEST_JSON:
         raise CheckpointError(str(path), "file", f"at most {LARGEST_JSON:,} bytes", f"{path.stat().st_size:,}")
     try:
-        facts = json.loads(path.read_bytes(), parse_constant=_no_constant)
+        facts = json.loads(path.read_bytes(), parse_constant=_no_constant, object_pairs_hook=_no_double)
     except (ValueError, RecursionError) as problem:
         raise CheckpointError(str(path), "file", "JSON", f"{type(problem).__name__}: {problem}"[:200]) from None
     if not isinstance(facts, dict):
@@ -130,6 +132,14 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number in JSON")
+
+
+def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two equal names they take; ours takes neither."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
 
 
 def write_arrays(arrays: Mapping[str, np.ndarray], folder: Path) -> tuple[str, str]:
@@ -174,6 +184,9 @@ def read_arrays(folder: Path, entry: Any, where: str) -> dict[str, np.ndarray]: 
             raise CheckpointError(where, f"weights.{key[:60]}", "numbers of 32 bits (F32)", str(array.dtype))
         if not np.isfinite(array).all():
             raise CheckpointError(where, f"weights.{key[:60]}", "finite numbers", "NaN or infinity")
+        if array.size and np.abs(array).max() > LARGEST_NUMBER:
+            expected = f"numbers of at most {LARGEST_NUMBER:g} in size"
+            raise CheckpointError(where, f"weights.{key[:60]}", expected, f"{np.abs(array).max():g}")
     return arrays
 
 

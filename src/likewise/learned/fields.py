@@ -21,7 +21,10 @@ class Field(NamedTuple):
 
 
 def _text(longest: int = 500) -> Field:
-    return Field(f"a text of 1 to {longest} characters", lambda v: isinstance(v, str) and 0 < len(v) <= longest)
+    return Field(
+        f"a text of 1 to {longest} printable characters",
+        lambda v: isinstance(v, str) and 0 < len(v) <= longest and v.isprintable(),
+    )
 
 
 def _whole(low: int, high: int) -> Field:

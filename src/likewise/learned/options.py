@@ -16,6 +16,9 @@ __all__ = ["MICO_BETA", "FitOptions", "Loss", "SameState", "parse_options"]
 MICO_BETA = 0.1 * math.pi
 """The published MICo's weight of the angle, 0.1 a radian, for an angle that runs from 0 to 1."""
 
+LARGEST_COMPONENTS = 65_536
+"""The width of a state vector is no larger."""
+
 
 class Loss(StrEnum):
     """How a miss is weighed."""
@@ -31,8 +34,13 @@ class SameState(StrEnum):
     """Those that read the same."""
     START = "start"
     """Those, and all openings of one task."""
+    SEEN = "seen"
+    """Those, and all of one task at one turn to which the environment last said the same."""
     EQUIVALENT = "equivalent"
     """Those, and all of one task whose actions were equivalent so far, whatever the environment answered."""
+    TURN = "turn"
+    """All of one task at one turn: U(s, s) then learns what Monte Carlo measures from a turn on, runs that have parted
+    included, and there is no angle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,7 @@ class FitOptions:
         siblings: Pairs of one pair of states whose targets are averaged; 1 takes the sampled pair alone.
         heads: Networks over one first layer, each shown other tasks more often; their spread is the uncertainty.
         standardise: Whether state vectors are centred and scaled by what training saw (folded into the first layer).
+        components: Principal axes of the embeddings that training sees (folded in likewise); 0 lets it see all.
         rate: Learning rate of AdamW.
         decay: Its weight decay.
         clip: Largest norm of a gradient.
@@ -76,6 +85,7 @@ class FitOptions:
     siblings: int = 1
     heads: int = 1
     standardise: bool = True
+    components: int = 0
     rate: float = 1e-4
     decay: float = 1e-5
     clip: float = 1.0
@@ -100,7 +110,12 @@ class FitOptions:
         for name in ("alpha", "rate", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is a number above 0, got {getattr(self, name)}")
-        for name, low, high in (("decay", 0, 1), ("mix", 1e-9, 1), ("hold_out", 0, 0.9)):
+        for name, low, high in (
+            ("decay", 0, 1),
+            ("mix", 1e-9, 1),
+            ("hold_out", 0, 0.9),
+            ("components", 0, LARGEST_COMPONENTS),
+        ):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} lies in [{low}, {high}], got {getattr(self, name)}")
         if self.beta is not None and not 0 <= self.beta < math.inf:

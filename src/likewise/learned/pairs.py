@@ -146,6 +146,10 @@ def task_runs(
         same[p, :shared] = [a == b for a, b in zip(marks[i], marks[j], strict=False)]
     if same_state is not SameState.TEXT:
         same[:, 0] = True
+    if same_state is SameState.SEEN:
+        same |= _seen_alike(group, width)
+    if same_state is SameState.TURN:
+        same[:] = True
     if same_state is SameState.EQUIVALENT:
         alike = np.cumprod(distance == 0, axis=1).astype(np.bool_)
         same[:, 1 : distance.shape[1] + 1] |= alike[:, : width - 1]
@@ -158,6 +162,19 @@ def task_runs(
         np.array(group.cut, dtype=np.bool_),
         same,
     )
+
+
+def _seen_alike(group: RolloutGroup, width: int) -> Bool[np.ndarray, "pairs states"]:
+    """Whether the two rollouts of each pair were told the same last, at each turn and after the last."""
+    told = []
+    for rollout in group.valid:
+        said = [turn.observations for turn in rollout.turns] + [rollout.last_observations]
+        told.append([tuple((each.source, observation_text(each)) for each in one) for one in said])
+    alike = np.zeros((len(group.pairs), width), dtype=np.bool_)
+    for p, (i, j) in enumerate(group.pairs):
+        shared = min(len(told[i]), len(told[j]))
+        alike[p, :shared] = [bool(a) and a == b for a, b in zip(told[i], told[j], strict=False)]
+    return alike
 
 
 def _history_marks(rollout: Rollout) -> list[int]:

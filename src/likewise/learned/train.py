@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Float64
 
 from likewise.core.protocols import Progress, no_progress
 from likewise.learned.forward import forward, pair_distance
@@ -23,6 +23,7 @@ from likewise.learned.network import as_arrays, as_tensors, load_torch, phi, sta
 from likewise.learned.network import pair_distance as torch_distance
 from likewise.learned.options import FitOptions, Loss
 from likewise.learned.pairs import Batch, PairTable, TaskRuns, pair_table
+from likewise.learned.scaling import Scaling, scaling_of
 
 __all__ = ["Look", "Snapshot", "Trained", "train"]
 
@@ -108,14 +109,14 @@ def train(
     learn, held = hold_out(len(tasks), options)
     table = pair_table([tasks[i] for i in learn], n=options.n, gamma=options.gamma, policy=options.length_policy)
     judged = _held_out_table([tasks[i] for i in held], options)
-    scaling = _scaling(table.states, options.standardise)
+    scaling = scaling_of(table.states, standardise=options.standardise, components=options.components)
     trainer = _Trainer(table, judged, scaling, options, resume)
     with progress("learning", total=options.steps) as bar:
         bar.advance(trainer.now.step)
         with _one_thread():
             stopped = trainer.run(save, bar.advance)
     best = {name.removeprefix("best/"): a for name, a in trainer.now.arrays.items() if name.startswith("best/")}
-    return Trained(_folded(best, scaling), tuple(trainer.now.looks), trainer.now.best_step, tuple(held), stopped)
+    return Trained(scaling.folded(best), tuple(trainer.now.looks), trainer.now.best_step, tuple(held), stopped)
 
 
 @contextmanager
@@ -138,41 +139,20 @@ def _held_out_table(tasks: Sequence[TaskRuns], options: FitOptions) -> PairTable
         return None
 
 
-def _scaling(
-    states: Float32[np.ndarray, "states width"], wanted: bool
-) -> tuple[Float32[np.ndarray, " width"], Float32[np.ndarray, " width"]]:
-    """Centre and scale of each column; columns that hardly vary are not blown up."""
-    width = states.shape[1]
-    if not wanted:
-        return np.zeros(width, dtype=np.float32), np.ones(width, dtype=np.float32)
-    spread = states.std(axis=0, dtype=np.float64)
-    floor = max(0.1 * float(np.median(spread)), 1e-3)
-    return states.mean(axis=0, dtype=np.float64).astype(np.float32), np.maximum(spread, floor).astype(np.float32)
-
-
-def _folded(
-    weights: dict[str, np.ndarray], scaling: tuple[Float32[np.ndarray, " width"], Float32[np.ndarray, " width"]]
-) -> dict[str, np.ndarray]:
-    """The same network for states as they come: W (z - m)/s + b = (W/s) z + (b - (W/s) m)."""
-    centre, scale = (each.astype(np.float64) for each in scaling)
-    first = weights["first.weight"].astype(np.float64) / scale
-    bias = weights["first.bias"].astype(np.float64) - first @ centre
-    return {**weights, "first.weight": first.astype(np.float32), "first.bias": bias.astype(np.float32)}
-
-
 class _Trainer:
     def __init__(
         self,
         table: PairTable,
         held: PairTable | None,
-        scaling: tuple[Float32[np.ndarray, " width"], Float32[np.ndarray, " width"]],
+        scaling: Scaling,
         options: FitOptions,
         resume: Snapshot | None,
     ) -> None:
         torch = load_torch()
         self.table, self.held, self.options = table, held, options
-        self.states = torch.from_numpy(((table.states - scaling[0]) / scaling[1]).astype(np.float32))
-        self.held_states = None if held is None else ((held.states - scaling[0]) / scaling[1]).astype(np.float32)
+        seen = scaling.applied(table.states)
+        self.states = torch.from_numpy(seen)
+        self.held_states = None if held is None else scaling.applied(held.states)
         self.rng = np.random.default_rng((options.seed, 2))
         # Each head sees some tasks twice and some never, as in a bootstrap over tasks; one head sees all.
         counts = np.random.default_rng((options.seed, 3)).poisson(1.0, size=(options.heads, len(table.task_start)))
@@ -180,7 +160,7 @@ class _Trainer:
             np.ones_like(counts) if options.heads == 1 else np.where(counts.sum(1, keepdims=True), counts, 1)
         )
         if resume is None:
-            start = start_weights(table.states.shape[1], options.heads, options.seed)
+            start = start_weights(seen.shape[1], options.heads, options.seed)
             arrays = {f"{part}/{name}": a for part in ("online", "target", "best") for name, a in start.items()}
             resume = Snapshot(arrays, 0, 0, None, dict(self.rng.bit_generator.state))
         self.now = resume

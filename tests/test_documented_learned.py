@@ -1,0 +1,41 @@
+"""What docs/learned.md shows of the learned metric's benchmarks is what was measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+pytestmark = pytest.mark.skipif(not RESULTS.is_dir(), reason="the benchmarks travel with the repository only")
+
+
+@pytest.fixture(scope="module")
+def page():
+    return (ROOT / "docs" / "learned.md").read_text(encoding="utf-8")
+
+
+def results(name):
+    return json.loads((RESULTS / f"learned_{name}.json").read_text(encoding="utf-8"))
+
+
+def test_every_baseline_and_variant_measured_on_held_out_tasks_has_its_row(page):
+    found = results("airline")
+    for name, row in (found["baselines"] | found["learned"]).items():
+        low, high = row["spearman_95"]
+        failure = " / ".join(f"{row['failure_auc'][share]:.2f}" for share in ("25%", "50%", "75%"))
+        assert f"| {name} | {row['spearman']:.2f} [{low:.2f}, {high:.2f}] | {row['mae']:.2f} | {failure} |" in page
+
+
+def test_every_setting_compared_with_the_exact_value_has_its_row(page):
+    for name, row in results("oracle")["settings"].items():
+        assert f"| {name} | {row['seeds']} | {row['mae']:.2f} | {row['spearman']:.2f} | {row['bias']:+.2f} |" in page
+
+
+def test_the_guarantee_held_as_often_as_it_says(page):
+    worst = results("coverage")["worst"]
+    assert worst["held_minus_confidence_lowest"] >= 0
+    assert worst["on_average_true_risk_minus_claim_highest"] <= 0
+    assert f"{worst['margin_held_lowest']:.1%}".replace("%", " %") in page
