@@ -1,11 +1,13 @@
 """What the proxy costs: time of a request at policy off against direct calls, throughput at k = 3, memory over many.
 
-    python benchmarks/proxy_load.py                                      # short: some minutes
-    python benchmarks/proxy_load.py --requests 20000 --seconds 1800      # the long one
+    python benchmarks/proxy_load.py                            # short: some minutes
+    python benchmarks/proxy_load.py --memory 20000             # memory over 20,000 requests of each kind
 
 Service, upstream and client are three processes on loopback. The upstream answers at once (overhead) or after 50 ms
 (throughput). At policy off no judge is asked; at k = 3 the runs agree word for word, so that what is measured is the
-service and not the judge. Other work on the machine makes every figure worse: `load` says how much there was.
+service and not the judge. Memory is followed with both kinds of requests, each verdict stored, and called flat where
+the last half of the requests adds less than 1 % to what there was in the middle. Other work on the machine makes every
+time worse: `load` says how much there was.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -107,15 +109,15 @@ async def one_by_one(client: httpx2.AsyncClient, url: str, count: int) -> list[f
     return seconds
 
 
-async def side_by_side(url: str, at_once: int, body: dict, *, count: float = math.inf, seconds: float = math.inf):
-    """Requests, `at_once` at a time, until there were so many or the time is over; how many, and seconds."""
+async def side_by_side(url: str, at_once: int, body: dict, count: float):
+    """So many requests, `at_once` at a time; how many there were, and seconds."""
     done, began = 0, time.perf_counter()
     limits = httpx2.Limits(max_connections=at_once)
     async with httpx2.AsyncClient(trust_env=False, timeout=120, limits=limits) as client:
 
         async def ask() -> None:
             nonlocal done
-            while done < count and time.perf_counter() - began < seconds:
+            while done < count:
                 done += 1
                 (await client.post(f"{url}/chat/completions", json=body)).raise_for_status()
 
@@ -146,22 +148,30 @@ async def overhead(direct: str, proxied: str, requests: int) -> dict[str, object
 
 async def throughput(url: str, requests: int) -> dict[str, object]:
     """Verified requests a second, with one, eight and 32 callers at once."""
-    await side_by_side(url, 10, SLOW, count=20)
+    await side_by_side(url, 10, SLOW, 20)
     rates = {}
     for at_once in (1, 8, 32):
-        done, seconds = await side_by_side(url, at_once, SLOW, count=requests)
+        done, seconds = await side_by_side(url, at_once, SLOW, requests)
         rates[str(at_once)] = round(done / seconds, 1)
     return {"requests_each": requests, "per_second_at_once": rates}
 
 
-async def memory(pid: int, url: str, body: dict, seconds: float) -> dict[str, object]:
-    """Resident memory of the service before, and after each of ten parts of the time, with 16 callers at once."""
-    requests, resident_mb = [0], [round(resident(pid), 1)]
+async def memory(pid: int, url: str, body: dict, count: int) -> dict[str, object]:
+    """Resident memory of the service before, and after each tenth of so many requests, with 16 callers at once."""
+    requests, resident_mb, seconds = [0], [round(resident(pid), 1)], 0.0
     for _ in range(10):
-        done, _ = await side_by_side(url, 16, body, seconds=seconds / 10)
+        done, took = await side_by_side(url, 16, body, count / 10)
         requests.append(requests[-1] + done)
         resident_mb.append(round(resident(pid), 1))
-    return {"seconds": seconds, "after_requests": requests, "resident_mb": resident_mb}
+        seconds += took
+    growth = resident_mb[10] / resident_mb[5] - 1
+    return {
+        "seconds": round(seconds, 1),
+        "after_requests": requests,
+        "resident_mb": resident_mb,
+        "growth_in_last_half": round(growth, 4),
+        "flat": growth < 0.01,
+    }
 
 
 def measure(folder: str, asked: argparse.Namespace) -> dict[str, object]:
@@ -179,12 +189,12 @@ def measure(folder: str, asked: argparse.Namespace) -> dict[str, object]:
         process([sys.executable, "-c", UPSTREAM, str(upstream_port), json.dumps(CHOICE)], {}, upstream),
         process(serve, environment, f"{service}/readyz") as running,
     ):
-        proxy, part = f"{service}/v1", asked.seconds / 2
+        proxy = f"{service}/v1"
         return {
             "policy_off": asyncio.run(overhead(upstream, proxy, asked.requests)),
             "verified_k3_upstream_50_ms": asyncio.run(throughput(proxy, asked.verified)),
-            "memory_policy_off": asyncio.run(memory(running.pid, proxy, BODY, part)),
-            "memory_verified_k3": asyncio.run(memory(running.pid, proxy, SLOW, part)),
+            "memory_policy_off": asyncio.run(memory(running.pid, proxy, BODY, asked.memory)),
+            "memory_verified_k3": asyncio.run(memory(running.pid, proxy, SLOW, asked.memory)),
         }
 
 
@@ -193,13 +203,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=500, help="requests of each way, direct and proxied")
     parser.add_argument("--verified", type=int, default=200, help="verified requests at each number of callers")
-    parser.add_argument("--seconds", type=float, default=180, help="time of both memory runs together")
+    parser.add_argument("--memory", type=int, default=2_000, help="requests over which memory is followed, each kind")
     asked = parser.parse_args()
     before, here = os.getloadavg(), machine()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(folder, asked)
     load = {"before_1_5_15_min": before, "after_1_5_15_min": os.getloadavg(), "cores": here["cores"]}
-    save("proxy_load", {"machine": here, "load": load, **rows})
+    command = shlex.join(["python", *sys.argv])
+    save("proxy_load", {"command": command, "machine": here, "load": load, **rows})
 
 
 if __name__ == "__main__":

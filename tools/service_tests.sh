@@ -2,7 +2,7 @@
 # The tests that need more than Python: PostgreSQL, Chromium, Node. Installs what is missing, starts a PostgreSQL of its
 # own on loopback, runs the tests marked `service`, and takes all of it down again. It fails where something is missing.
 #
-#   tools/service_tests.sh [arguments of pytest]      PYTEST names the pytest to run (.venv/bin/pytest)
+#   tools/service_tests.sh [paths and arguments of pytest]      PYTEST names the pytest to run (.venv/bin/pytest)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 pytest=${PYTEST:-.venv/bin/pytest}
@@ -65,6 +65,9 @@ as_postgres "$binaries/initdb" -D "$work/data" -U likewise -A trust -E UTF8 --lo
 for _ in 1 2 3 4 5; do # a port that is free now may be taken in a moment
   port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   options="-c listen_addresses=127.0.0.1 -c port=$port -c unix_socket_directories=$work/socket -c max_connections=200"
+  # A database is made and dropped for each test, which waits for the disk each time. Nothing here survives a power cut
+  # anyway; what a killed process has written, the kernel keeps, and commits are still written before they are told of.
+  options="$options -c fsync=off -c full_page_writes=off"
   if as_postgres "$binaries/pg_ctl" -D "$work/data" -o "$options" -l "$work/data/server.log" -w -t 60 start >/dev/null; then
     started=yes
     break
@@ -77,4 +80,21 @@ export LIKEWISE_TEST_POSTGRES="postgresql+psycopg://likewise@127.0.0.1:$port/pos
 # How a test takes the server away and brings it back.
 export LIKEWISE_TEST_POSTGRES_DATA="$work/data" LIKEWISE_TEST_POSTGRES_BIN="$binaries"
 export LIKEWISE_TEST_POSTGRES_OPTIONS="$options"
-"$pytest" -m service "$@"
+# Only the folders that have such tests: gathering the thousands of others takes longer than many of these.
+paths=()
+for argument in "$@"; do
+  [ -e "${argument%%::*}" ] && paths+=("$argument")
+done
+folders=()
+[ ${#paths[@]} -gt 0 ] || mapfile -t folders < <(grep -rl --include='*.py' 'mark\.service' tests | xargs -n 1 dirname | sort -u)
+# What takes the PostgreSQL away, or both cores, runs after the others. Paths may name tests of one kind alone (code 5).
+status=0 none=0
+run() {
+  local code=0
+  "$pytest" -m "$1" "${folders[@]}" "${@:2}" || code=$?
+  if [ $code -eq 5 ]; then none=$((none + 1)); else status=$code; fi
+}
+run 'service and not alone' --numprocesses logical --dist loadfile "$@"
+[ $status -ne 0 ] || run 'service and alone' "$@"
+[ $none -lt 2 ] || { say "no test was found"; status=5; }
+exit $status

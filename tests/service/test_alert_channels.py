@@ -2,12 +2,14 @@
 
 import hmac
 import json
+import ssl
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anyio
 import pytest
+import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
@@ -185,6 +187,62 @@ def test_nothing_is_sent_in_clear_where_a_secure_connection_is_wanted():
         with pytest.raises(SendError, match="the mail server refused"):
             anyio.run(send_mail, mail(port, smtp_tls="starttls", smtp_user="u", smtp_password="p"), MESSAGE)
         assert box.mails == []
+
+
+@pytest.fixture
+def authority(tmp_path, monkeypatch):
+    """An authority that this machine trusts, as by the variable that names one's own."""
+    found = trustme.CA()
+    found.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    return found
+
+
+def certified(authority, name="127.0.0.1"):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+def allowed(server, session, envelope, mechanism, data):
+    """Takes one password."""
+    return AuthResult(success=data.password == b"pass word", handled=False)
+
+
+def encrypted(way, context):
+    """What makes the mail server speak TLS from the start, or after STARTTLS alone."""
+    if way == "tls":
+        return {"ssl_context": context, "auth_require_tls": False, "authenticator": allowed, "auth_required": True}
+    return {"tls_context": context, "require_starttls": True, "authenticator": allowed, "auth_required": True}
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+@pytest.mark.parametrize("way", ["starttls", "tls"])
+def test_a_mail_and_its_password_go_encrypted_to_a_server_whose_certificate_holds(authority, way):
+    secure = {"smtp_tls": way, "smtp_user": "likewise", "smtp_password": "pass word"}
+    with mail_server(**encrypted(way, certified(authority))) as (port, box):
+        anyio.run(send_mail, mail(port, **secure), MESSAGE)
+    ((sender, receivers, content),) = box.mails
+    assert (sender, len(receivers)) == ("likewise@example.com", 2)
+    assert "support: worse." in content
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+@pytest.mark.parametrize("way", ["starttls", "tls"])
+@pytest.mark.parametrize("wrong", ["name", "authority"])
+def test_a_mail_server_whose_certificate_does_not_hold_gets_neither_mail_nor_password(authority, way, wrong):
+    context = certified(trustme.CA()) if wrong == "authority" else certified(authority, "mail.example.com")
+    secure = {"smtp_tls": way, "smtp_user": "likewise", "smtp_password": "pass word"}
+    asked = []
+
+    def asking(server, session, envelope, mechanism, data):
+        asked.append(data)
+        return AuthResult(success=True)
+
+    options = encrypted(way, context) | {"authenticator": asking}
+    with mail_server(**options) as (port, box), pytest.raises(SendError, match="certificate verify failed"):
+        anyio.run(send_mail, mail(port, **secure), MESSAGE)
+    assert (asked, box.mails) == ([], [])
 
 
 def test_a_mail_server_that_is_not_there_is_a_failure():

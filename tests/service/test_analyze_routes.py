@@ -52,7 +52,7 @@ def analyze(service, asked, **more):
 
 def test_an_agent_is_asked_k_times_and_its_verdict_is_stored(agents):
     service, agent = agents(texts("Yes.", "No.", "Yes.", "Yes."), judge=CLASH)
-    answer = analyze(service, agent, runs=4, agent_name="nurse", version="3", task="safety")
+    answer = analyze(service, agent, runs=4, agent_name="nurse", version="3", task_id="safety")
     verdict = answer.json()
     assert answer.status_code == 200
     assert [request.body for request in agent.requests] == [{"query": "Is it safe?"}] * 4
@@ -64,7 +64,7 @@ def test_an_agent_is_asked_k_times_and_its_verdict_is_stored(agents):
         stored = client.get(f"/v1/verdicts/{verdict['id']}").json()
     StoredVerdictOut.model_validate(stored)
     assert {name: stored[name] for name in verdict} == verdict
-    origin = [stored[name] for name in ("agent", "version", "task", "route")]
+    origin = [stored[name] for name in ("agent", "version", "task_id", "route")]
     assert origin == ["nurse", "3", "safety", "/v1/analyze"]
 
 

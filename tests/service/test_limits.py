@@ -109,6 +109,75 @@ def test_a_request_that_is_no_http_is_answered_and_the_next_is_served(start):
         assert client.get("/healthz").status_code == 200
 
 
+def connected(service):
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nX-A: "], ids=["none", "half"]
+)
+def test_a_head_that_does_not_come_is_not_waited_for_however_slowly_it_drips(start, begun):
+    service, _ = start(saying("Yes."), receive_seconds=2.0)
+    with connected(service) as raw:
+        raw.sendall(begun)
+        ends = time.monotonic() + 20
+        raw.settimeout(0.1)
+        while time.monotonic() < ends:
+            try:
+                if begun:
+                    raw.sendall(b"a")
+                gone = raw.recv(100) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                gone = True
+            break
+        else:
+            gone = False
+    assert gone
+
+
+def assert_alive(raw):
+    """One whole request and its whole answer, which may come in parts."""
+    raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+    answer = b""
+    while b'"alive"}' not in answer:
+        answer += raw.recv(2_000)
+    assert b"200 OK" in answer
+
+
+def test_a_kept_connection_is_no_way_around_the_time_for_a_head(start):
+    service, _ = start(saying("Yes."), receive_seconds=2.0)
+    with connected(service) as raw:
+        assert_alive(raw)
+        time.sleep(2.2)  # the time is that of a head, not of the connection
+        assert_alive(raw)
+        raw.sendall(b"\r\n")
+        assert raw.recv(100) == b""
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_body_that_does_not_come_gives_its_place_up(start, path):
+    service, upstream = start(saying("Yes."), receive_seconds=2.0, max_in_flight=1)
+    with connected(service) as raw:
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.key}\r\n"
+        raw.sendall(head.encode() + b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+        answer = b"".join(iter(lambda: raw.recv(4_000), b""))  # to the end: it hangs up
+    assert b"408" in answer.splitlines()[0]
+    assert b"request_too_slow" in answer
+    with service.client() as client:
+        assert client.post("/v1/chat/completions", json=BODY).status_code == 200
+    assert len(upstream.requests) == 1
+
+
+def test_an_answer_may_take_longer_than_a_request_may(start):
+    service, upstream = start(saying("Yes."), receive_seconds=1.0)
+    upstream.answer = lambda request: (time.sleep(1.5), completion("Yes.", "Yes.", "Yes."))[1]
+    with service.client() as client:
+        assert client.post("/v1/chat/completions", json=BODY).status_code == 200
+
+
 def test_a_client_that_goes_in_the_middle_of_its_body_harms_nobody(start):
     service, upstream = start(lambda request: Reply())
     host, _, port = service.url.removeprefix("http://").partition(":")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from likewise.service.security.keys import Scope
 from llm_server import Reply
-from service_process import running, saying
+from service_process import completion, running, saying
 
 BODY = {"model": "tiny", "messages": [{"role": "user", "content": "Capital of France?"}]}
 LIST = Reply(200, b'{"object":"list", "data":[ {"id":"tiny"} ]}', {"Content-Type": "application/json"})
@@ -71,6 +72,33 @@ def test_without_keys_on_loopback_anyone_may_ask(start):
         answer = client.post("/v1/chat/completions", json=BODY, headers={"Authorization": "Bearer sk-theirs"})
     assert answer.status_code == 200
     assert upstream.requests[0].headers["authorization"] == "Bearer sk-theirs"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://localhost:3000"}, 200),
+        ({"Origin": "http://[::1]"}, 200),
+        ({"Host": "localhost:8700"}, 200),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1.evil.example"}, 403),
+        ({"Origin": "http://[::1"}, 403),
+        ({"Host": "evil.example"}, 403),  # a name that its owner has led to this machine
+        ({"Host": ""}, 403),
+    ],
+)
+def test_without_keys_a_page_of_the_internet_may_not_ask_through_the_browser_of_this_machine(start, headers, status):
+    service, upstream = start(saying("Paris."), keys=False)
+    upstream.answer = lambda request: replace(
+        completion("Paris.", "Paris.", "Paris."), headers={"Access-Control-Allow-Origin": "*"}
+    )
+    with service.client() as client:  # as a form sends it, which no browser asks about before
+        sent = {"Content-Type": "text/plain"} | headers
+        answer = client.post("/v1/chat/completions", content=json.dumps(BODY), headers=sent)
+    assert answer.status_code == status
+    assert len(upstream.requests) == (status == 200)
+    assert "access-control-allow-origin" not in answer.headers
 
 
 @pytest.mark.parametrize(

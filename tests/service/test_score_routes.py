@@ -90,11 +90,14 @@ def test_rollouts_give_the_report_that_the_command_gives(post):
 
 def test_two_versions_are_compared_as_the_command_does(post):
     base, candidate = rollouts(["Yes.", "No."] * 2, 3), rollouts(["Yes."] * 4, 3)
-    answer = post("/v1/compare", {"base": {"rollouts": lines(base)}, "candidate": {"rollouts": lines(candidate)}})
+    wanted = {"deciding": ["rsd", "total_variance"], "gamma": 0.8}
+    sides = {"base": {"rollouts": lines(base)}, "candidate": {"rollouts": lines(candidate)}}
+    answer = post("/v1/compare", {**sides, **wanted})
     assert answer.status_code == 200
+    assert answer.json()["deciding"] == wanted["deciding"]
     how = Measuring(judge=TableJudge(CLASH), encoder=LetterEncoder())
     first, second, between = how.both(base, candidate)
-    expected = comparison_as_json(compare(first, second, between=between))
+    expected = comparison_as_json(compare(first, second, deciding=wanted["deciding"], between=between))
     assert answer.json()["figures"] == json.loads(json.dumps(expected["figures"]))
     assert answer.json()["tasks"] == json.loads(json.dumps(expected["tasks"]))
 
@@ -116,13 +119,14 @@ class SlowJudge(TableJudge):
         return super().judge(pairs, progress)
 
 
-TWO = {"rollouts": lines(rollouts(["Yes.", "No."], 3))}
+UNSETTLED = ["The parcel left on Monday.", "Nobody has seen the invoice."]  # only a judge can say
+TWO = {"rollouts": lines(rollouts(UNSETTLED, 3))}
 
 
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("/v1/score", {"answers": ["Yes.", "No."]}),
+        ("/v1/score", {"answers": UNSETTLED}),
         ("/v1/score", TWO),
         ("/v1/compare", {"base": TWO, "candidate": TWO}),
     ],
@@ -165,10 +169,13 @@ RUN = {"schema": "likewise.rollout/1", "task_id": "t", "run_id": "r", "turns": [
         ("/v1/compare", {"base": {"rollouts": [RUN]}, "candidate": {"report": {"a": 1}}}, 400, "unreadable_input"),
         (
             "/v1/compare",
-            {"base": {"rollouts": [RUN]}, "candidate": {"rollouts": [RUN]}, "metric": ["rsdd"]},
+            {"base": {"rollouts": [RUN]}, "candidate": {"rollouts": [RUN]}, "deciding": ["rsdd"]},
             400,
             "invalid_request",
         ),
+        ("/v1/compare", {"base": TWO, "candidate": TWO, "gamma": 1}, 400, "invalid_request"),
+        ("/v1/compare", {"base": TWO, "candidate": TWO, "gamma": -0.1}, 400, "invalid_request"),
+        ("/v1/compare", {"base": TWO, "candidate": TWO, "metric": ["rsd"]}, 400, "invalid_request"),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_sentence_without_paths_of_ours(post, path, body, status, code):

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ import httpx2
 import pytest
 
 from likewise.service.security.keys import Scope, create_key
+from likewise.service.server import MOST_FILES
 from likewise.store.store import Store
 from llm_server import serving
 from service_process import completion, free_port
@@ -197,3 +199,17 @@ def test_the_command_is_found_with_its_options(likewise):
     answer = likewise("serve", "--help")
     assert answer.returncode == 0
     assert "--config" in answer.stdout
+
+
+def test_as_many_files_are_opened_as_the_system_allows(tmp_path):
+    program = (
+        "import resource; from likewise.service.server import open_many_files\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))\n"
+        "open_many_files()\n"
+        "print(*resource.getrlimit(resource.RLIMIT_NOFILE), hard)"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    soft, hard, before = map(int, answer.stdout.split())
+    assert soft == (MOST_FILES if hard == -1 else min(hard, MOST_FILES))
+    assert hard == before

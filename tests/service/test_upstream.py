@@ -51,6 +51,7 @@ def test_what_belongs_to_that_hop_is_not_returned_nor_any_cookie():
         (b"Set-Cookie", b"session=theirs"),
         (b"Transfer-Encoding", b"chunked"),
         (b"X-Likewise-Decision", b"serve"),
+        (b"Access-Control-Allow-Origin", b"*"),
     ]
     kept = [b"content-type", b"content-encoding", b"content-length", b"retry-after", b"x-request-id"]
     assert [name for name, _ in returned(headers)] == kept

@@ -45,7 +45,7 @@ def test_the_verdict_can_be_read_back_with_every_run(start):
     with service.client() as client:
         stored = client.get(f"/v1/verdicts/{served.headers['x-likewise-verdict-id']}").json()
     assert [run["text"] for run in stored["audit_trail"]] == ["Yes.", "Yes.", "No."]
-    assert (stored["agent"], stored["version"], stored["task"], stored["model"]) == ("nurse", "7", "safety", "tiny")
+    assert (stored["agent"], stored["version"], stored["task_id"], stored["model"]) == ("nurse", "7", "safety", "tiny")
     assert (stored["query"], stored["answer"], stored["route"]) == ("Is it safe?", "Yes.", "/v1/chat/completions")
     assert stored["critical_pairs"] == served.json()["likewise"]["critical_pairs"]
 

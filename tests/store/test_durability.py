@@ -17,6 +17,7 @@ from likewise.core.errors import StoreUnavailableError
 from likewise.store.models import ClashRow, RunRow, VerdictRow
 from likewise.store.store import Store
 from likewise.store.writer import VerdictWriter
+from store.postgres import control
 from verdicts_factory import record_of
 
 TESTS = Path(__file__).parents[1]
@@ -110,15 +111,7 @@ def test_a_database_that_may_grow_no_further_is_full(store, backend):
     assert store.write([record_of(text, text)]) == 1
 
 
-def control(*arguments):
-    """Stop or start the server that make test-service has started."""
-    binaries, data = os.environ["LIKEWISE_TEST_POSTGRES_BIN"], os.environ["LIKEWISE_TEST_POSTGRES_DATA"]
-    command = [f"{binaries}/pg_ctl", "-D", data, "-w", "-t", "60", *arguments]
-    if os.getuid() == 0:
-        command = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups", *command]
-    subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=90)
-
-
+@pytest.mark.alone
 @pytest.mark.parametrize("backend", [pytest.param("postgres", marks=pytest.mark.service)])
 def test_a_server_that_goes_and_comes_back_is_told_of_and_gone_on_with(store, backend):
     async def main():

@@ -85,7 +85,7 @@ def test_one_verdict_comes_back_in_full(store):
     assert found.summary.reliability.value == verdict.reliability
     assert [each.valid for each in found.rollouts] == [True, True, False]
     assert found.signature == "sig"
-    head = {"id": "x", "agent": "bot", "version": "v1", "model": "m", "task": "t", "route": "/v1/analyze"}
+    head = {"id": "x", "agent": "bot", "version": "v1", "model": "m", "task_id": "t", "route": "/v1/analyze"}
     assert found.as_json() == {**head, "created": NOON.isoformat(), "signature": "sig", **found.body}
 
 

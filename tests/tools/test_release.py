@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import zipfile
 from email.message import Message
 from pathlib import Path
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 def tool(name):
     spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / "tools" / name)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where a dataclass looks its annotations up
     spec.loader.exec_module(module)
     return module
 
@@ -76,6 +78,19 @@ def test_what_a_package_brings_follows_extras_and_markers(licences):
     assert licences.closure(["a[more]"], packages) == ({"a", "b", "c"}, {"e"})
 
 
+def test_packages_of_further_environments_count_after_those_beside_the_repository(licences, tmp_path):
+    for folder, name, version in (
+        (".venv/lib/python3.11/site-packages", "here", "1"),
+        ("far", "here", "2"),
+        ("far", "there", "3"),
+    ):
+        info = tmp_path / folder / f"{name}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    found = licences.installed(tmp_path, [tmp_path / "far"])
+    assert {name: each.version for name, each in found.items()} == {"here": "1", "there": "3"}
+
+
 def test_the_page_of_licences_names_all_that_the_base_needs(licences):
     text = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
     base = text.partition("## Base")[2].partition("## Extra")[0]
@@ -121,11 +136,136 @@ def test_nor_one_with_tests_in_it_nor_one_that_is_too_large(wheel_check, tmp_pat
         wheel_check.check_contents(wheel_of(tmp_path, WHOLE, size=50))
 
 
-def test_every_extra_of_the_check_is_one_of_the_package(wheel_check):
+def test_every_extra_of_the_package_is_one_of_the_check(wheel_check):
     import tomllib
 
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert wheel_check.USES.keys() <= extras.keys()
+    assert wheel_check.USES.keys() == extras.keys()
+
+
+def test_an_extra_that_does_not_work_is_named_and_the_others_are_tried(wheel_check, monkeypatch, tmp_path, capsys):
+    tried = []
+
+    def check(wheel, extra, folder):
+        tried.append(extra)
+        if extra == "llm":
+            raise SystemExit("pip ended with 1")
+
+    monkeypatch.setattr(wheel_check, "check_extra", check)
+    assert wheel_check.check_extras(tmp_path / "w.whl", ["llm", "serve"], tmp_path) == ["llm"]
+    assert tried == ["llm", "serve"]
+    assert "llm: does not work: pip ended with 1" in capsys.readouterr().out
+
+
+def test_the_source_archive_takes_along_what_tests_and_site_read():
+    import tomllib
+
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    taken = {each.strip("/") for each in build["sdist"]["include"]}
+    assert {"src", "tests", "docs", "design", "tools", "examples", "benchmarks", "changelog.d", "mkdocs.yml"} <= taken
+    assert [name for name in sorted(taken) if not (ROOT / name).exists()] == []
+
+
+README = """# it
+
+    make demo     # from the repository
+    likewise report runs/*.json
+
+```python
+print(1)
+print(2)
+```
+
+`likewise doctor` tries it; `likewise serve` is explained elsewhere.
+
+| a | `likewise plan --detect 0.3`, or `likewise serve` | b |
+| a | `likewise serve`, again | b |
+"""
+
+
+@pytest.fixture(scope="module")
+def transcript():
+    return tool("release/readme_transcript.py")
+
+
+def test_the_steps_of_a_readme_are_its_blocks_and_the_commands_of_its_tables_once_each(transcript):
+    steps = transcript.steps_of(README)
+    assert [(each.typed, each.python) for each in steps] == [
+        ("make demo", False),
+        ("likewise report runs/*.json", False),
+        ("print(1)\nprint(2)", True),
+        ("likewise doctor", False),
+        ("likewise plan --detect 0.3", False),
+        ("likewise serve", False),
+    ]
+
+
+def test_what_a_readme_leaves_to_its_reader_is_filled_in(transcript, tmp_path):
+    for name in ("b.json", "a.json"):
+        (tmp_path / name).touch()
+    wheel = tmp_path / "w.whl"
+    filled = [
+        transcript.fitted(words.split(), tmp_path, wheel)
+        for words in ("likewise report *.json", "likewise report x/*.json", "pip install .")
+    ]
+    assert filled[0] == ["likewise", "report", "a.json", "b.json"]
+    assert filled[1] == ["likewise", "report", "x/*.json"]  # as a shell leaves it
+    assert filled[2][-1] == str(wheel)
+    agents = [
+        transcript.fitted(["likewise", command, "--agent", "module:function"], tmp_path, wheel)[-1]
+        for command in ("run", "collect")
+    ]
+    assert agents == ["my_agent:answer", "my_agent:chat"]
+
+
+@pytest.fixture
+def newcomer(transcript, tmp_path):
+    """A newcomer whose environment has two programs: `likewise`, which asks for an extra until `pip` was called."""
+    (tmp_path / "work").mkdir()
+    programs = tmp_path / "env" / "bin"
+    programs.mkdir(parents=True)
+    asks = "error: needs an extra; pip install 'likewise[llm]'"
+    for name, text in {
+        "likewise": f'[ -e installed ] || {{ echo "{asks}" >&2; exit 4; }}',
+        "pip": "touch installed",
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    return lambda *extras: transcript.Newcomer(tmp_path / "w.whl", tmp_path, "http://127.0.0.1:1/v1", list(extras))
+
+
+def test_an_extra_that_a_command_asks_for_is_installed_and_the_command_repeated(transcript, newcomer):
+    done = newcomer("llm").do(transcript.Step("likewise report runs"))
+    assert [(each.typed, each.code) for each in done] == [
+        ("likewise report runs", 4),
+        ("pip install 'likewise[llm]'", 0),
+        ("likewise report runs", 0),
+    ]
+
+
+def test_one_that_was_not_asked_for_is_left_and_said_so(transcript, newcomer):
+    done = newcomer().do(transcript.Step("likewise report runs"))
+    assert [(each.typed, each.code) for each in done] == [
+        ("likewise report runs", 4),
+        ("pip install 'likewise[llm]'", None),
+    ]
+
+
+def test_what_needs_the_repository_is_not_run(transcript, newcomer):
+    (done,) = newcomer().do(transcript.Step("make demo"))
+    assert (done.code, done.said) == (None, "needs the repository; there is none near")
+
+
+def test_the_page_of_a_transcript_shows_code_time_and_the_start_of_what_was_said(transcript, tmp_path):
+    wheel = tmp_path / "w.whl"
+    wheel.write_bytes(b"x" * 3_000_000)
+    long = "\n".join(f"line {n}" for n in range(20))
+    done = [transcript.Done("a | b", 3, 1.234, long), transcript.Done("make test", None, 0.0, "needs the repository")]
+    page = transcript.page(done, wheel, "3.11.2")
+    assert "w.whl, 3 MB; Python 3.11.2;" in page
+    assert "| `a \\| b` | 3 | 1.2 |\n| `make test` | not run |  |" in page
+    assert "$ a | b\nline 0\n" in page
+    assert "line 13\n... 6 more lines\n```" in page
 
 
 def test_coverage_is_summed_room_by_room():
@@ -140,3 +280,34 @@ def test_coverage_is_summed_room_by_room():
     assert "0  core          50.0 %  (4 of 8 statements)" in text
     assert "6  cli          nothing measured" in text
     assert "-  (top)        100.0 %  (1 of 1 statements)" in text
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return tool("release/audit_verdict.py")
+
+
+CLEAN = {"name": "a", "version": "1", "vulns": []}
+WEAK = {"name": "b", "version": "2", "vulns": [{"id": "X-1", "fix_versions": ["3"]}, {"id": "X-2", "fix_versions": []}]}
+UNKNOWN = {"name": "c", "skip_reason": "not found"}
+OURS = {"name": "likewise", "skip_reason": "not found"}
+
+
+def test_an_audit_without_a_weakness_says_of_how_many_packages(audit):
+    assert audit.verdict({"dependencies": [CLEAN, OURS]}) == (0, "no known weakness in 1 packages")
+
+
+def test_weaknesses_are_named_with_the_version_that_mends_them(audit):
+    code, text = audit.verdict({"dependencies": [CLEAN, WEAK, UNKNOWN]})
+    assert (code, text.splitlines()) == (
+        1,
+        ["2 known weakness(es):", "b 2: X-1, mended in 3", "b 2: X-2, mended in no version"],
+    )
+
+
+@pytest.mark.parametrize("packages", [[CLEAN, UNKNOWN, OURS], [OURS], []])
+def test_packages_that_the_service_does_not_know_are_not_passed(audit, packages):
+    """pip-audit itself ends with 0 and `No known vulnerabilities found` on each of these."""
+    code, text = audit.verdict({"dependencies": packages})
+    assert code == 2
+    assert text.startswith("the audit could not be made")

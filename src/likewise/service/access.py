@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from fastapi import Request
 
@@ -12,6 +13,7 @@ from likewise.service.errors import ServiceError
 from likewise.service.security.attempts import TooManyAttemptsError
 from likewise.service.security.keys import Principal, Scope, UnknownKeyError, looks_like_key
 from likewise.service.service import Service
+from likewise.service.settings import is_loopback
 
 __all__ = ["KEY_HEADER", "Caller", "caller_for", "service_of"]
 
@@ -65,6 +67,7 @@ async def identify(request: Request, scope: Scope) -> Caller:
     theirs = authorization if ours is None and authorization else None
     given = request.headers.get(KEY_HEADER, "").strip() or ours
     if not service.settings.keys:
+        _refuse_pages_of_others(request)
         return Caller(None, theirs)
     if not given:
         raise _unauthorised(
@@ -86,6 +89,29 @@ async def identify(request: Request, scope: Scope) -> Caller:
         service.metrics.refused.labels("rate").inc()
         raise _wait(f"more than {principal.per_minute:g} requests a minute", wait, "rate_limit_exceeded")
     return Caller(principal, theirs)
+
+
+def _refuse_pages_of_others(request: Request) -> None:
+    """Without keys the service trusts whoever is on this machine, which a page of the internet in its browser is, too.
+
+    Such a page says where it comes from, or calls us by a name of its own that it has led here.
+
+    Raises:
+        ServiceError: It may be one.
+    """
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    places = [f"//{host}"] if origin is None else [f"//{host}", origin]
+    if all(is_loopback(_host_of(place)) for place in places):
+        return
+    words = "without keys only programs of this machine may ask, by 127.0.0.1 or localhost; set keys = true for others"
+    raise ServiceError(403, words, "forbidden", type="permission_error")
+
+
+def _host_of(place: str) -> str:
+    try:
+        return urlsplit(place).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _unauthorised(words: str) -> ServiceError:

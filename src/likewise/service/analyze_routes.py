@@ -91,7 +91,7 @@ async def analyze(service: Service, wanted: AnalyzeIn, caller: str) -> tuple[str
         agent=endpoint.name[:200],
         version=endpoint.version,
         model=endpoint.model,
-        task=wanted.task,
+        task=wanted.task_id,
         route="/v1/analyze",
         caller=caller,
     )

@@ -67,6 +67,7 @@ def create_service_app(service: Service) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its page would load scripts from elsewhere; docs_page has our own
         redoc_url=None,
+        redirect_slashes=False,  # would send the caller to whatever host the request names
     )
     app.state.likewise = service
     add_error_handlers(app)
@@ -87,6 +88,7 @@ def create_service_app(service: Service) -> FastAPI:
         metrics=service.metrics,
         max_body=settings.max_body_bytes,
         max_in_flight=settings.max_in_flight,
+        receive_seconds=settings.receive_seconds,
         larger={"/v1/reports": settings.max_upload_bytes},
     )
     return app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,12 +64,8 @@ def read_object(body: bytes) -> dict[str, Any]:
     Raises:
         ServiceError: It is none.
     """
-
-    def refuse(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
-
     try:
-        value = json.loads(body, parse_constant=refuse)
+        value = json.loads(body.decode("utf-8"), parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
     except RecursionError:
         raise ServiceError(400, "the body is nested too deeply", "malformed_json") from None
     except ValueError as problem:
@@ -76,6 +73,26 @@ def read_object(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ServiceError(400, "the body is no JSON object", "malformed_json")
     return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    """What is infinite here cannot be sent on as a number."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("a number out of range")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand once: of two values one parser takes the first, another the last."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
 
 
 def no_answer(problem: UpstreamError, headers: Mapping[str, str] | None = None) -> Response:

@@ -18,6 +18,8 @@ from urllib.request import getproxies
 import httpcore2
 import httpx2
 
+from likewise.service.transport import Around, BackendTransport
+
 __all__ = ["LIMITS", "Wire", "upstream_client", "watched"]
 
 LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=128, keepalive_expiry=4.0)
@@ -89,11 +91,8 @@ class _Stream(httpcore2.AsyncNetworkStream):
         return self._inner.get_extra_info(info)
 
 
-class _Backend(httpcore2.AsyncNetworkBackend):
+class _WatchedBackend(Around):
     """Makes watched connections."""
-
-    def __init__(self, inner: httpcore2.AsyncNetworkBackend) -> None:
-        self._inner = inner
 
     async def connect_tcp(
         self,
@@ -106,25 +105,7 @@ class _Backend(httpcore2.AsyncNetworkBackend):
         wire = _WIRE.get()
         if wire is not None:
             wire.connected = True
-        return _Stream(await self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
-
-
-class _Transport(httpx2.AsyncHTTPTransport):
-    """The client's own transport, over watched connections."""
-
-    def __init__(self, limits: httpx2.Limits) -> None:
-        context = httpx2.create_ssl_context()
-        super().__init__(verify=context)
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context,
-            max_connections=limits.max_connections,
-            max_keepalive_connections=limits.max_keepalive_connections,
-            keepalive_expiry=limits.keepalive_expiry,
-            network_backend=_Backend(httpcore2.AnyIOBackend()),
-        )
+        return _Stream(await self.inner.connect_tcp(host, port, timeout, local_address, socket_options))
 
 
 def upstream_client(limits: httpx2.Limits = LIMITS) -> httpx2.AsyncClient:
@@ -132,5 +113,7 @@ def upstream_client(limits: httpx2.Limits = LIMITS) -> httpx2.AsyncClient:
 
     Where the environment names proxies they are used, and what happens behind them is not watched.
     """
-    proxied = getproxies().keys() & {"http", "https", "all"}
-    return httpx2.AsyncClient(limits=limits, transport=None if proxied else _Transport(limits), timeout=None)
+    if getproxies().keys() & {"http", "https", "all"}:
+        return httpx2.AsyncClient(limits=limits, timeout=None)
+    transport = BackendTransport(_WatchedBackend(), httpx2.create_ssl_context(), limits)
+    return httpx2.AsyncClient(transport=transport, timeout=None)

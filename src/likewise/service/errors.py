@@ -122,6 +122,7 @@ _CODES = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_too_slow",
     413: "request_too_large",
     415: "unsupported_media_type",
 }

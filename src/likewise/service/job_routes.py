@@ -18,7 +18,7 @@ from likewise.service.access import Caller, caller_for, service_of
 from likewise.service.errors import ServiceError
 from likewise.service.examples import UPLOAD_BODY, error_responses
 from likewise.service.jobs import KIND
-from likewise.service.schemas import JobOut
+from likewise.service.schemas import MOST_GAMMA, JobOut
 from likewise.service.security.keys import Scope
 from likewise.service.service import Service
 from likewise.service.wire import Json
@@ -48,7 +48,7 @@ async def add_report(
         str | None, Query(max_length=50, description="Read as this format; found out if not given.")
     ] = None,
     name: Annotated[str, Query(max_length=100, description="Name of the file, which may tell its format.")] = "",
-    gamma: Annotated[float, Query(ge=0, lt=1)] = 0.8,
+    gamma: Annotated[float, Query(ge=0, le=MOST_GAMMA, description="Discount per turn.")] = 0.8,
     soft: bool = False,
     pool: bool = False,
     seed: Annotated[int, Query(ge=0, lt=2**32)] = 0,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from uuid import uuid4
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,9 +16,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from likewise.service.errors import API_PATHS, ServiceError, error_response
 from likewise.service.metrics import Metrics
 
-__all__ = ["REQUEST_ID", "Entrance", "TooLargeError"]
+__all__ = ["REQUEST_ID", "Entrance", "TooLargeError", "TooSlowError"]
 
 REQUEST_ID = "x-likewise-request-id"
+SLOWEST = 10_000
+"""Bytes a second of the slowest body that is waited for."""
 _SOUND_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _QUIET = ("/healthz", "/readyz", "/metrics")
 _LOG = logging.getLogger("likewise.access")
@@ -31,14 +34,29 @@ class TooLargeError(HTTPException):
         super().__init__(413, f"the request is larger than {limit:,} bytes")
 
 
+class TooSlowError(HTTPException):
+    """A request whose body does not come: it would hold its place for as long as its sender likes."""
+
+    def __init__(self) -> None:
+        """Say so, and hang up."""
+        super().__init__(408, "the body of the request did not arrive in time", {"Connection": "close"})
+
+
 class Entrance:
     """The outermost part of the service."""
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, *, max_body: int, max_in_flight: int, larger: Mapping[str, int]
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        *,
+        max_body: int,
+        max_in_flight: int,
+        receive_seconds: float,
+        larger: Mapping[str, int],
     ) -> None:
         """Guard `app`; `larger` gives paths that take more than `max_body` bytes."""
-        self._app, self._metrics = app, metrics
+        self._app, self._metrics, self._receive_seconds = app, metrics, receive_seconds
         self._max_body, self._max_in_flight, self._larger = max_body, max_in_flight, dict(larger)
         self.in_flight = 0
 
@@ -80,14 +98,23 @@ class Entrance:
         return None
 
     async def _guarded(self, scope: Scope, receive: Receive, visit: _Visit) -> None:
-        limit, read = self._limit(scope["path"]), 0
+        limit, read, whole = self._limit(scope["path"]), 0, False
+        began = perf_counter()
 
         async def counted() -> Message:
-            nonlocal read
-            message = await receive()
+            nonlocal read, whole
+            if whole:  # what is waited for now is the caller's going
+                return await receive()
+            try:
+                with anyio.fail_after(began + self._receive_seconds + read / SLOWEST - perf_counter()):
+                    message = await receive()
+            except TimeoutError:
+                self._metrics.refused.labels("time").inc()
+                raise TooSlowError from None
             read += len(message.get("body", b""))
             if read > limit:
                 raise TooLargeError(limit)
+            whole = not message.get("more_body", False)
             return message
 
         await self._app(scope, counted, visit.send)

@@ -9,10 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, StringC
 from likewise.service.settings import ProxyMode, Runs, Seconds, Share, Verb
 
 __all__ = [
+    "MOST_GAMMA",
     "AgentIn",
     "AnalyzeIn",
     "CompareIn",
     "ErrorOut",
+    "Gamma",
     "HandlingIn",
     "JobOut",
     "ReadyOut",
@@ -24,8 +26,11 @@ __all__ = [
     "VerdictPageOut",
 ]
 
+MOST_GAMMA = 0.9999
+"""As at the command line: nearer to 1 the sum over turns says nothing of any run that ends."""
 Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 Text = Annotated[str, StringConstraints(max_length=200_000)]
+Gamma = Annotated[float, Field(ge=0, le=MOST_GAMMA, description="Discount per turn.")]
 Message = dict[str, JsonValue]
 Mode = Literal["standard", "full", "adaptive", "sequential"]
 
@@ -83,7 +88,7 @@ class _Measured(_In):
     )
     agent_name: Name = Field(default="", description="Name of the agent in the history.")
     version: Name = Field(default="", description="Version of the agent in the history.")
-    task: Name = Field(default="", description="Name of the task in the history; made of the query where empty.")
+    task_id: Name = Field(default="", description="The task in the history; made of the query where empty.")
 
 
 class AnalyzeIn(_Measured):
@@ -91,7 +96,15 @@ class AnalyzeIn(_Measured):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"agent": "support", "query": "Is drug X safe in pregnancy?", "runs": 5, "mode": "adaptive"}]
+            "examples": [
+                {
+                    "agent": "support",
+                    "query": "Is drug X safe in pregnancy?",
+                    "runs": 5,
+                    "mode": "adaptive",
+                    "task_id": "pregnancy",
+                }
+            ]
         }
     )
 
@@ -162,15 +175,34 @@ class SideIn(_In):
         return self
 
 
+def _run(name: str, answer: str) -> dict[str, Any]:
+    """A recorded run, for an example."""
+    turns = [{"observations": [{"source": "user", "text": "Is it safe?"}], "action": {"text": answer}}]
+    return {"schema": "likewise.rollout/1", "task_id": "drug-x", "run_id": name, "turns": turns}
+
+
 class CompareIn(_In):
     """Compare two versions of an agent on the tasks that both ran."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "base": {"name": "v1", "rollouts": [_run("one", "It is safe."), _run("two", "No, it is not.")]},
+                    "candidate": {"name": "v2", "rollouts": [_run("one", "It is safe."), _run("two", "It is safe.")]},
+                    "deciding": ["rsd"],
+                    "gamma": 0.8,
+                }
+            ]
+        }
+    )
+
     base: SideIn
     candidate: SideIn
-    metric: Annotated[list[Name], Field(min_length=1, max_length=10)] = Field(
+    deciding: Annotated[list[Name], Field(min_length=1, max_length=10)] = Field(
         ["rsd"], description="Figures that decide the verdict."
     )
-    gamma: Annotated[float, Field(ge=0, lt=1)] = 0.8
+    gamma: Gamma = 0.8
     soft: bool = Field(default=False, description="Distances from probabilities instead of labels.")
     pool: bool = Field(default=False, description="Treat runs of different models, agents or prompts as repeats.")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -247,8 +279,8 @@ class VerdictOut(_Out):
     consensus_answer: str | None
     decision: Literal["serve", "flag", "refuse", "failed"]
     reasons: list[str]
-    reliability: float | None
-    reliability_interval: EstimateOut
+    reliability: float | None = Field(description="1 - mean total variance; null where it was not measured.")
+    reliability_interval: EstimateOut = Field(description="The same with its interval, or the reason for null.")
     label: Literal["HIGH", "MEDIUM", "LOW", "CRITICAL", "NOT_MEASURED"]
     contradiction_score: float | None
     contradiction_mean: EstimateOut
@@ -278,7 +310,7 @@ class StoredVerdictOut(VerdictOut):
     agent: str
     version: str
     model: str
-    task: str
+    task_id: str
     route: str
 
 
@@ -290,13 +322,14 @@ class VerdictSummaryOut(_Out):
     agent: str
     version: str
     model: str
-    task: str
+    task_id: str
     route: str
     query: str = Field(description="Its beginning.")
     answer: str | None = Field(description="Its beginning.")
     decision: str
     label: str
-    reliability: EstimateOut
+    reliability: float | None
+    reliability_interval: EstimateOut
     contradiction_score: float | None
     has_critical_contradiction: bool
     runs_agreed: str

@@ -69,7 +69,7 @@ async def score_route(request: Request, wanted: ScoreIn, caller: Scorer) -> Resp
     origin = Origin(
         agent=wanted.agent_name or "scored",
         version=wanted.version,
-        task=wanted.task,
+        task=wanted.task_id,
         route="/v1/score",
         caller=caller.name,
     )
@@ -87,10 +87,10 @@ async def compare_route(request: Request, wanted: CompareIn, caller: Scorer) -> 
     """Better, worse, or undecided: figure by figure with intervals, over the tasks that both versions ran."""
     del caller
     service = service_of(request)
-    for name in wanted.metric:
+    for name in wanted.deciding:
         if name not in FIGURES:
-            words = f"metric: no figure {name!r}; there are {', '.join(FIGURES)}"
-            raise ServiceError(400, words, "invalid_request", param="metric")
+            words = f"deciding: no figure {name!r}; there are {', '.join(FIGURES)}"
+            raise ServiceError(400, words, "invalid_request", param="deciding")
     sides = [
         _rollouts(service, side.rollouts, f"{word}.rollouts") if side.rollouts is not None else side
         for word, side in (("base", wanted.base), ("candidate", wanted.candidate))
@@ -162,7 +162,7 @@ def _comparison(
             side_of(how.one(side), name) if isinstance(side, list) else _read(side, name)
             for side, name in zip(sides, names, strict=True)
         ]
-    found = compare(known[0], known[1], deciding=wanted.metric, between=between, seed=wanted.seed)
+    found = compare(known[0], known[1], deciding=wanted.deciding, between=between, seed=wanted.seed)
     return comparison_as_json(found)
 
 

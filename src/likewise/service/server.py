@@ -1,21 +1,70 @@
-"""The process: listens, finishes what is in flight when it is told to end, then stops."""
+"""The process: listens, lets go of who says nothing, finishes what is in flight when it is told to end, then stops."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from likewise.service.app import create_service_app
 from likewise.service.logs import set_up_logs
 from likewise.service.service import Service
 
-__all__ = ["Server", "config_of", "serve"]
+__all__ = ["MOST_FILES", "Patient", "Server", "config_of", "open_many_files", "serve"]
 
+MOST_FILES = 65_536
+"""Open files that are asked for: each request has a connection, and each of its runs may have one."""
 _LOG = logging.getLogger("likewise.service")
+
+
+class Patient(HttpToolsProtocol):
+    """One connection. A request whose head does not come whole in time is waited for no longer.
+
+    The server itself waits for ever, so that a few bytes a minute would keep as many connections as one likes.
+    """
+
+    seconds = 30.0
+    _late: asyncio.TimerHandle | None = None
+
+    # The server narrows the type of its base class in the same way.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The head of the first request is waited for."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Between two requests any byte begins the next."""
+        if self._late is None and (self.cycle is None or self.cycle.response_complete):
+            self._wait()
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing comes any more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._late = self.loop.call_later(self.seconds, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _give_up(self) -> None:
+        self._late = None
+        self.transport.close()
 
 
 class Server(uvicorn.Server):
@@ -39,8 +88,13 @@ class Server(uvicorn.Server):
 def config_of(service: Service) -> uvicorn.Config:
     """How the server runs; log lines are ours."""
     settings = service.settings
+
+    class Connection(Patient):
+        seconds = settings.receive_seconds
+
     return uvicorn.Config(
         create_service_app(service),
+        http=Connection,
         host=settings.host,
         port=settings.port,
         log_config=None,
@@ -62,6 +116,7 @@ def serve(service: Service) -> None:
     """
     settings = service.settings
     set_up_logs(service.redactor, settings.log_level)
+    open_many_files()
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listener:
         service.load()
@@ -73,3 +128,16 @@ def serve(service: Service) -> None:
             server.run(sockets=[listener])
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+def open_many_files() -> None:
+    """Take what the system allows: by its default of 1,024 a busy proxy could not open its connections."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

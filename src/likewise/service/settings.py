@@ -25,6 +25,7 @@ __all__ = [
     "StoreDown",
     "UpstreamSettings",
     "Verb",
+    "is_loopback",
     "load_settings",
 ]
 
@@ -212,6 +213,8 @@ class ServiceSettings(BaseSettings):
         max_runs: Most runs that a caller of /v1/analyze may ask for.
         max_deadline: Longest deadline that a caller may ask for, in seconds.
         score_seconds: Longest time that /v1/score and /v1/compare take; what needs more belongs in /v1/reports.
+        receive_seconds: Longest time in which the head of a request arrives, and then its body (a large one may take as
+            much longer as its bytes need at 10 kB a second).
         max_in_flight: Requests that are worked on at once; further ones are refused with 503.
         max_rollouts: Most rollouts that /v1/score and /v1/compare take; more belong in /v1/reports.
         jobs: Whether this process works on background reports.
@@ -247,6 +250,7 @@ class ServiceSettings(BaseSettings):
     max_runs: Runs = 20
     max_deadline: Seconds = 600.0
     score_seconds: Seconds = 300.0
+    receive_seconds: Seconds = 30.0
     max_in_flight: Annotated[int, Field(ge=1)] = 256
     max_rollouts: Annotated[int, Field(ge=1)] = 200
     jobs: bool = True
@@ -263,7 +267,7 @@ class ServiceSettings(BaseSettings):
         for place, policy in enumerate(self.policies):
             if policy.upstream is not None and policy.upstream not in self.upstreams:
                 raise ValueError(f"policies[{place}] names the upstream {policy.upstream!r}, which there is none of")
-        if not self.keys and not _is_loopback(self.host):
+        if not self.keys and not is_loopback(self.host):
             raise ValueError(f"keys = false is for loopback only, and host is {self.host!r}")
         return self
 
@@ -281,7 +285,8 @@ class ServiceSettings(BaseSettings):
         return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host, by name or address, is this machine and reached from nowhere else."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

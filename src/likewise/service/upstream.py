@@ -37,6 +37,8 @@ _HOP_BY_HOP = frozenset(
     }
 )
 _NOT_FORWARDED = _HOP_BY_HOP | {b"host", b"content-length", b"authorization", b"cookie", b"expect", b"forwarded"}
+_OURS_TO_SAY = (b"x-likewise-", b"access-control-")
+"""What the verdict is, and which web pages may read it."""
 _NOT_RETURNED = _HOP_BY_HOP | {b"date", b"server", b"set-cookie"}
 """A cookie of the upstream would be one of ours, since both have our address."""
 
@@ -67,7 +69,7 @@ def returned(headers: Iterable[tuple[bytes, bytes]], *, decoded: bool = False) -
     return [
         (low, value)
         for name, value in pairs
-        if (low := name.lower()) not in _NOT_RETURNED and low not in gone and not low.startswith(b"x-likewise-")
+        if (low := name.lower()) not in _NOT_RETURNED and low not in gone and not low.startswith(_OURS_TO_SAY)
     ]
 
 

@@ -27,7 +27,6 @@ _TEXTS = (
     "agent",
     "version",
     "model",
-    "task",
     "route",
     "caller",
     "query",
@@ -138,6 +137,7 @@ def _schema() -> pa.Schema:
     return pa.schema(
         [
             pa.field("created", pa.timestamp("us", tz="UTC")),
+            pa.field("task_id", pa.string()),
             *columns,
             pa.field("reliability_reason", pa.string()),
             pa.field("signature", pa.string()),
@@ -156,8 +156,9 @@ def _flat(verdict: StoredVerdict) -> dict[str, Any]:
     }
     own = {name: getattr(summary, name) for name in (*_TEXTS, *_NUMBERS, *_COUNTS, *_FLAGS) if name not in low_high}
     texts = {"query": _text(verdict.body["query"]), "answer": _text(verdict.body["consensus_answer"])}
+    placed = {"created": summary.created, "task_id": summary.task}
     whole = json.dumps(verdict.as_json(), separators=(",", ":"))
-    return {**own, **texts, **low_high, "created": summary.created, "signature": verdict.signature, "verdict": whole}
+    return {**own, **texts, **low_high, **placed, "signature": verdict.signature, "verdict": whole}
 
 
 def _text(text: str | None) -> str | None:

@@ -114,9 +114,10 @@ class StoredVerdict:
 
     def as_json(self) -> dict[str, Any]:
         """The verdict's JSON, with its name, time and origin."""
-        names = ("id", "agent", "version", "model", "task", "route")
-        head = {name: getattr(self.summary, name) for name in names}
-        return {**head, "created": self.summary.created.isoformat(), "signature": self.signature, **self.body}
+        one = self.summary
+        head = {name: getattr(one, name) for name in ("id", "agent", "version", "model")}
+        placed = {"task_id": one.task, "route": one.route, "created": one.created.isoformat()}
+        return {**head, **placed, "signature": self.signature, **self.body}
 
 
 class Verdicts:

@@ -71,7 +71,7 @@ def _wanted(form: Form) -> AnalyzeIn:
         "agent": form.text("agent", 200),
         "query": form.text("query", 200_000),
         "mode": form.text("mode", 40) or "standard",
-        "task": form.text("task", 200),
+        "task_id": form.text("task", 200),
         "version": form.text("version", 200),
     }
     if form.text("runs", 10):

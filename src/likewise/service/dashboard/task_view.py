@@ -115,7 +115,7 @@ def _curve(task: GroupScore) -> Markup:
 
 def _cards(task: GroupScore) -> Iterable[Card]:
     yield _card("RSD", task.rsd, "discounted disagreement, time-aligned")
-    yield _card("normalised RSD", task.rsd_normalised, "0 alike, 1 apart")
+    yield _card("RSD share", task.rsd_share, words.SHARE_HINT)
     yield _card("answers disagree", task.total_variance, "total variance of final answers", share=True)
     yield _card("largest answer class", task.agreement, "share of runs", share=True)
     yield _card("contradictions", task.contradictions.share, "of judged pairs", share=True)

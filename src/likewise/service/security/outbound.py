@@ -20,12 +20,14 @@ import httpx2
 
 from likewise.service.security.addresses import Reach, reach_of
 from likewise.service.security.allow_list import PORTS, AllowList, BlockedAddressError
+from likewise.service.transport import Around, BackendTransport
 
 __all__ = ["BlockedAddressError", "GuardedTransport", "Resolver", "guarded_client", "resolve"]
 
 Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses of a name, as the system would."""
 
+LIMITS = httpx2.Limits(max_connections=200, max_keepalive_connections=50, keepalive_expiry=30.0)
 MOST_ADDRESSES = 8
 """Addresses of one name that are tried."""
 
@@ -40,11 +42,12 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-class _CheckedBackend(httpcore2.AsyncNetworkBackend):
+class _CheckedBackend(Around):
     """Makes connections to checked addresses alone."""
 
-    def __init__(self, allow: AllowList, resolver: Resolver, inner: httpcore2.AsyncNetworkBackend) -> None:
-        self._allow, self._resolver, self._inner = allow, resolver, inner
+    def __init__(self, allow: AllowList, resolver: Resolver, inner: httpcore2.AsyncNetworkBackend | None) -> None:
+        super().__init__(inner)
+        self._allow, self._resolver = allow, resolver
 
     async def connect_tcp(
         self,
@@ -60,7 +63,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
         for i, address in enumerate(addresses):
             left = None if ends is None else max(ends - time.monotonic(), 0.001)
             try:
-                return await self._inner.connect_tcp(address, port, left, local_address, socket_options)
+                return await self.inner.connect_tcp(address, port, left, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if i == len(addresses) - 1:
                     raise
@@ -70,9 +73,6 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore2.AsyncNetworkStream:
         raise BlockedAddressError("a socket of this machine", "not on the list of addresses that may be called")
-
-    async def sleep(self, seconds: float) -> None:
-        await self._inner.sleep(seconds)
 
     async def _checked(self, host: str, port: int, timeout: float | None) -> list[str]:
         """The addresses of a host, all of them allowed: one that is not makes the others suspect."""
@@ -105,7 +105,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
-class GuardedTransport(httpx2.AsyncHTTPTransport):
+class GuardedTransport(BackendTransport):
     """The client's own transport, over connections to checked addresses; no proxy and no environment enters it."""
 
     def __init__(
@@ -127,16 +127,8 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
             backend: Makes the connections to addresses.
         """
         context = httpx2.create_ssl_context(verify=verify, trust_env=False)
-        super().__init__(verify=context, trust_env=False)
-        kept = limits or httpx2.Limits(max_connections=200, max_keepalive_connections=50, keepalive_expiry=30.0)
+        super().__init__(_CheckedBackend(allow, resolver, backend), context, limits or LIMITS)
         self._allow = allow
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context,
-            max_connections=kept.max_connections,
-            max_keepalive_connections=kept.max_keepalive_connections,
-            keepalive_expiry=kept.keepalive_expiry,
-            network_backend=_CheckedBackend(allow, resolver, backend or httpcore2.AnyIOBackend()),
-        )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Check the address of this request, which may be a redirect, and send it.
