@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import warnings
 
 import pytest
 import yaml
 
+from likewise.cli.train import _speaking
 from likewise.formats.native import read, write_rollouts
 from likewise.training.environments.bookings import Bookings
+from likewise.training.guards import TrainingWarning
 from likewise.training.recipe import RECIPE
 from likewise.training.tiny_experts import MIXED, demonstrations
 
@@ -64,6 +67,32 @@ def test_a_recipe_without_runs_is_told(invoke, recipe):
     assert "the recipe names no files of runs" in told(answer)
     bad = recipe(train={"model": "m", "out": "o", "runs": ["r"], "rsd": {"speed": 1}})
     assert "sets no option" in told(invoke("train", "rsd", "--recipe", bad))
+
+
+def test_a_folder_of_a_model_that_is_not_there_is_told_at_the_first_stage(invoke, recipe):
+    path = recipe(train={"model": "./models/none", "out": "o", "runs": ["r"]})
+    answer = invoke("train", "rsd", "--recipe", path)
+    assert answer.exit_code == 2
+    assert f"{path.name}, at train.model: there is no folder ./models/none" in told(answer).replace(" /", "/")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("stage", ["sft", "rsd", "grpo"])
+def test_a_field_that_a_trainer_has_not_is_told_by_recipe_and_name_at_every_stage(invoke, recipe, stage):
+    table = {"model": "org/m", "out": "o", "runs": ["r"], "experts": ["e"], "grpo": {"num_generation": 8}}
+    answer = invoke("train", stage, "--recipe", recipe(train=table))
+    assert answer.exit_code == 2
+    assert "at train.grpo.num_generation: GRPOConfig has no such field (expected num_generations" in told(answer)
+
+
+def test_what_the_guards_find_is_said_and_other_warnings_are_as_they_were(capsys):
+    with warnings.catch_warnings(record=True) as others:
+        warnings.simplefilter("always")
+        with _speaking("r.yaml"):
+            warnings.warn("step 3: RSD fell", TrainingWarning, stacklevel=1)
+            warnings.warn("of others", UserWarning, stacklevel=1)
+    assert [str(each.message) for each in others] == ["of others"]
+    assert capsys.readouterr().err.strip() == "likewise: step 3: RSD fell"
 
 
 @pytest.mark.skipif(HAS_TRL, reason="says what to type where TRL is not installed")

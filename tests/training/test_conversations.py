@@ -51,8 +51,16 @@ def test_states_are_what_the_agent_acted_from_each_once():
     assert {row["task_id"] for row in rows} == {"ann_moves"}
 
 
+def test_a_state_knows_how_far_its_run_had_come_where_the_log_says_so():
+    curve = GOOD.meta["progress"]
+    assert curve[0] < curve[2]  # the move is a sub-goal
+    assert [row["reached"] for row in states([GOOD])] == curve[:3]
+    assert [row["reached"] for row in states([replace(GOOD, meta={})])] == [None] * 3
+
+
 @pytest.mark.torch
 def test_a_data_set_gives_messages_back_as_they_were():
     rows = conversations([GOOD])
     assert as_dataset(rows)[0] == rows[0]
-    assert as_dataset(states([GOOD]))[2]["prompt"] == states([GOOD])[2]["prompt"]
+    assert as_dataset(states([GOOD]))[2] == states([GOOD])[2]
+    assert as_dataset(states([replace(GOOD, meta={})]))[0]["reached"] is None

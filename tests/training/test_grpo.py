@@ -39,6 +39,28 @@ def test_without_trl_the_line_to_type_is_given():
     assert answer.stdout.strip() == "training with GRPO needs an extra: pip install 'likewise[train]'"
 
 
+@pytest.mark.torch
+@pytest.mark.model
+def test_the_first_lines_of_the_guide_train_with_trls_own_trainer(tmp_path):
+    page = (HERE.parents[1] / "docs" / "rewards.md").read_text(encoding="utf-8")
+    lines = page.split("```python\n")[1].split("```")[0]
+    words = chat_tokenizer()
+    policy(len(words), longest=512).save_pretrained(tmp_path / "model")
+    words.save_pretrained(tmp_path / "model")
+    small = 'use_cpu=True, bf16=False, max_steps=1, disable_tqdm=True, save_strategy="no", logging_steps=1, '
+    for own, ours in (
+        ('"Qwen/Qwen2.5-0.5B-Instruct"', repr(str(tmp_path / "model"))),
+        ('GRPOConfig(output_dir="out", ', f"GRPOConfig(output_dir={str(tmp_path / 'out')!r}, {small}"),
+        ("max_completion_length=256", "max_completion_length=8"),
+    ):
+        assert lines.count(own) == 1
+        lines = lines.replace(own, ours)
+    names = {}
+    exec(compile(lines, "docs/rewards.md", "exec"), names)
+    assert names["trainer"].state.global_step == 1
+    assert math.isfinite(logged(names["trainer"], "reward")[0])
+
+
 def logged(made, name):
     return [entry[name] for entry in made.state.log_history if name in entry]
 

@@ -40,6 +40,15 @@ def test_distances_are_those_of_the_relations_with_ends_filled_in():
     assert distance.tolist() == [[0.0, 1.0], [1.0, 0.5], [0.5, 1.0]]
 
 
+def test_to_say_nothing_is_an_act_like_others_and_no_agreement_with_a_sibling_that_says_nothing():
+    ((group, _),) = groups([conversation("", "a"), conversation("", "c"), conversation(" ", "a")])
+    siblings = Siblings(judge())
+    _, distance = siblings.distances(group)
+    # nothing against nothing is neutral, 0.5, whatever the turns after it are: c contradicts a, a is a
+    assert distance.tolist() == [[0.5, 1.0], [0.5, 0.0], [0.5, 1.0]]
+    assert siblings.classes(group)[0].tolist() == [0, 1, 2]
+
+
 def test_classes_are_chains_of_mutual_entailment_and_ended_runs_are_one():
     ((group, _),) = groups(["a", "b", conversation("c", "d")])
     assert Siblings(judge()).classes(group).tolist() == [[0, 0, 1], [0, 0, 1]]

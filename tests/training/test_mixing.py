@@ -9,6 +9,7 @@ import pytest
 
 from likewise import RSDReward
 from likewise.training.entropy import SemanticEntropyReward, TokenEntropyReward
+from likewise.training.guards import TrainingWarning
 from likewise.training.mixing import HybridReward, ProgressFloor, ProgressReward, ShuffledReward
 from training.batches import conversation, judge, model, prompt
 
@@ -25,8 +26,28 @@ def test_progress_is_what_the_actions_added_on_average():
     assert ProgressReward().turn_scores([prompt()], RUNS[:1], progress=CURVES[:1]) == [[0.5, 0.0]]
 
 
-def test_progress_that_was_not_recorded_is_not_measured():
-    assert ProgressReward()([prompt()], ["a"]) == [None]
+def test_progress_that_was_measured_for_no_completion_is_none_and_a_plain_warning():
+    with pytest.warns(TrainingWarning, match="no completion of a batch has its progress measured, so ProgressReward"):
+        assert ProgressReward()([prompt()] * 2, ["a", "b"], progress=[None, [0, None]]) == [None, None]
+
+
+NEEDING = [
+    (ProgressReward(), "ProgressReward"),
+    (HybridReward(RSDReward.in_group(judge()), 0.5), "HybridReward"),
+    (HybridReward(RSDReward.in_group(judge()), 0), "HybridReward"),
+    (ProgressFloor(RSDReward.in_group(judge()), 0.5), "ProgressFloor"),
+]
+
+
+@pytest.mark.parametrize(("reward", "name"), NEEDING)
+def test_without_a_column_of_progress_a_reward_that_needs_it_refuses(reward, name):
+    for columns in ({}, {"progress": None}):
+        with pytest.raises(ValueError, match=f"{name} needs the column 'progress', and the trainer hands on none"):
+            reward([prompt()] * 3, RUNS, **columns)
+
+
+def test_a_hybrid_of_consistency_alone_needs_no_progress():
+    assert HybridReward(RSDReward.in_group(judge()), 1)([prompt()] * 3, RUNS) == pytest.approx([-0.4, -0.8, -0.4])
 
 
 def test_a_curve_that_does_not_fit_its_actions_is_refused():

@@ -48,6 +48,8 @@ def test_an_arm_that_there_is_not_is_refused(tmp_path):
         pipeline.arm("best")
     with pytest.raises(ValueError, match="arm 'base' has no reward"):
         pipeline.reward("base")
+    with pytest.raises(ValueError, match="'rsd' is one of the pipeline's own arms; take another name"):
+        pipeline.rewarded("rsd", RSDReward(model()))
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,8 @@ def test_every_arm_is_trained_evaluated_and_not_done_again(tmp_path):
         assert all(first.actions == second.actions for first, second in by_task.values())
     log = json.loads((tmp_path / "arms" / "rsd-refreshed" / "training.json").read_text())
     assert [name for entry in log for name in ("reward", "miss") if name in entry] == ["reward", "miss", "reward"]
+    mine = pipeline.rewarded("mine", pipeline.reward("hybrid-0.5"))  # any other reward is trained as the arms are
+    assert [run.actions for run in mine[1.0]] == [run.actions for run in found["hybrid-0.5"][1.0]]
     before, told = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}, len(said)
     again = TinyPipeline(tmp_path, 0, SMALL, fit, say=said.append)
     assert again.arm("sft")[1.0] == found["sft"][1.0]

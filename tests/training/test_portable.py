@@ -25,9 +25,16 @@ def test_a_judge_that_is_there_is_used_as_it_is():
     assert JudgeSource(judge).judge is judge
 
 
-def test_a_name_that_no_judge_has_is_refused_on_use():
-    with pytest.raises(ValueError, match="no judge 'nobody'"):
-        _ = JudgeSource("nobody").judge
+@pytest.mark.parametrize("name", ["nobody", "", "hf:", "llm:", "embedded:x", "cascade:", "cascade:nobody", "x:y"])
+def test_a_name_that_no_judge_has_is_refused_before_anything_is_trained(name, monkeypatch):
+    monkeypatch.delenv("LIKEWISE_LLM", raising=False)
+    with pytest.raises(ValueError, match=f"no judge '{name}'; there are embedded, hf:FOLDER"):
+        JudgeSource(name)
+
+
+@pytest.mark.parametrize("name", ["embedded", " embedded ", "hf:folder", "llm:gpt-4.1", "cascade:llm:a:b"])
+def test_a_judge_that_there_may_be_is_loaded_on_use_and_not_before(name):
+    assert JudgeSource(name)._judge is None
 
 
 def test_a_folder_travels_as_its_path_and_is_read_where_it_arrives(tmp_path):

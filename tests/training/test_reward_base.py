@@ -4,9 +4,11 @@ import math
 
 import pytest
 
+from likewise import RSDReward
+from likewise.training.guards import TrainingWarning
 from likewise.training.mixing import ProgressReward
-from likewise.training.reward_base import CompletionScore, Reward, mean_of, progress_curves
-from training.batches import conversation, prompt
+from likewise.training.reward_base import CompletionScore, Reward, mean_of, needed_curves, progress_curves
+from training.batches import conversation, judge, prompt
 
 
 class Length(Reward):
@@ -31,6 +33,15 @@ def test_an_engine_may_hand_on_columns_that_no_reward_knows():
     assert Length()([prompt()], ["abc"], answer=["x"], trainer_state=object(), environments=[None]) == [3.0]
 
 
+def test_a_reward_is_called_by_names_as_trl_does_and_gives_plain_floats():
+    told = {}
+    extra = {"trainer_state": object(), "log_extra": told.__setitem__, "log_metric": told.__setitem__}
+    asked = {"prompts": [prompt()] * 2, "completions": [[{"role": "assistant", "content": c}] for c in "ab"]}
+    values = RSDReward.in_group(judge())(**asked, completion_ids=[[1], [2]], environments=None, **extra)
+    assert [type(value) for value in values] == [float, float]
+    assert told == {"rsd": 0.0}
+
+
 def test_turns_are_scored_on_request():
     scores = Length().turn_scores([prompt()] * 2, [conversation("ab", "", "c"), "d"])
     assert scores == [[2.0, None, 1.0], [1.0]]
@@ -44,8 +55,15 @@ def test_the_means_of_what_a_reward_is_made_of_are_logged_beside_progress():
 
 def test_nothing_is_logged_where_nothing_was_measured():
     told = {}
-    ProgressReward()([prompt()], ["a"], log_metric=told.__setitem__)
+    with pytest.warns(TrainingWarning):
+        ProgressReward()([prompt()], ["a"], log_metric=told.__setitem__, progress=[None])
     assert told == {}
+
+
+def test_no_number_is_minus_nothing():
+    score = CompletionScore(-0.0, (-0.0, None, -1.0), {"rsd": -0.0})
+    assert str((score.value, score.turns, score.parts)) == "(0.0, (0.0, None, -1.0), {'rsd': 0.0})"
+    assert str(RSDReward.in_group(judge())([prompt()] * 2, ["a", "a"])) == "[0.0, 0.0]"
 
 
 def test_the_name_that_engines_log_is_the_class():
@@ -67,3 +85,10 @@ def test_curves_outside_their_range_or_number_are_refused():
         progress_curves({"progress": [[0, 1.5]]}, 1)
     with pytest.raises(ValueError, match="2 entries for 1"):
         progress_curves({"progress": [[0], [0]]}, 1)
+
+
+def test_curves_that_are_needed_are_those_of_the_column():
+    assert needed_curves({"progress": [[0, 0.5], None]}, 2, "it") == [[0.0, 0.5], None]
+    assert needed_curves({"progress": []}, 0, "it") == []
+    with pytest.raises(ValueError, match="it needs the column 'progress'"):
+        needed_curves({}, 1, "it")

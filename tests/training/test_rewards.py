@@ -47,6 +47,21 @@ def direct_rsd(runs, stops=None, policy=LengthPolicy.ABSORB):
 # In the group, without a learned metric
 
 
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"judge": "nope"}, "no judge 'nope'"),
+        ({"gamma": 1}, r"a discount lies in \[0, 1\), got 1"),
+        ({"gamma": -0.1}, "a discount lies in"),
+        ({"gamma": float("nan")}, "a discount lies in"),
+        ({"length_policy": "stretch"}, "length_policy is absorb or truncate, got 'stretch'"),
+    ],
+)
+def test_what_cannot_be_is_refused_when_the_reward_is_made(wrong, told):
+    with pytest.raises(ValueError, match=told):
+        RSDReward.in_group(**wrong)
+
+
 def test_each_completion_gets_minus_its_mean_divergence_from_its_siblings():
     # a-a, a-c, b-c: first turns a a b all alike; second: a/c contradict, c/c alike
     runs = [["a", "a"], ["a", "c"], ["b", "c"]]

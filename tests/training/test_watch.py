@@ -105,7 +105,7 @@ def test_trained_on_consistency_alone_a_policy_comes_to_do_one_useless_thing_and
 
     callback = WatchCallback(RewardWatch(window=3, floor=0.5, settled=0.5))
     options = {"callbacks": [callback]}
-    pace = {"max_steps": 32, "learning_rate": 3e-2, "lr_scheduler_type": "constant"}
+    pace = {"max_steps": 36, "learning_rate": 6e-2, "lr_scheduler_type": "constant"}
     made = trainer(tmp_path, [RSDReward.in_group(judge())], rollout=useless, options=options, **pace)
     with pytest.warns(TrainingWarning):
         made.train()

@@ -83,7 +83,10 @@ def trainer(folder, rewards, *, rollout=None, model=None, options=None, **change
 
 
 def two_turns(prompts, trainer):
-    """Two actions of one or two words drawn from the policy, with the user's answer between; progress at random."""
+    """Two actions of one or two words drawn from the policy, with the user's answer between; progress at random.
+
+    The first word alone is heard, as one of four letters: siblings must often agree, or all rewards are one.
+    """
     import torch
 
     words, model = trainer.processing_class, trainer.accelerator.unwrap_model(trainer.model)
@@ -101,7 +104,7 @@ def two_turns(prompts, trainer):
                 while len(own) < 2 and 1 not in own:
                     logits = model(torch.tensor([ids + tail + own])).logits[0, -1]
                     own.append(int(torch.multinomial(logits.softmax(-1), 1, generator=rng)))
-                said.append({"role": "assistant", "content": words.decode(own, skip_special_tokens=True)})
+                said.append({"role": "assistant", "content": "acdx"[own[0] % 4]})
                 tail, mask = tail + own, mask + [1] * len(own)
                 if turn == 0:
                     said.append({"role": "user", "content": "And ?"})

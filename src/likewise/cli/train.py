@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +14,7 @@ from likewise.cli.errors import plain_errors, say
 from likewise.cli.options import Debug, Quiet, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from likewise.core.protocols import Judge
     from likewise.core.rollout import Rollout
@@ -39,6 +41,32 @@ def _large(recipe: str) -> LargeSettings:
     return settings_from(LargeSettings, found["train"], recipe, "train")
 
 
+@contextmanager
+def _speaking(recipe: str) -> Iterator[None]:
+    """Name the recipe in what is wrong with it, and say what the guards find while the training runs."""
+    from likewise.core.errors import ConfigError
+    from likewise.training.guards import TrainingWarning
+
+    show = warnings.showwarning
+
+    def shown(message: Warning | str, category: type[Warning], *others: Any, **more: Any) -> None:  # noqa: ANN401
+        if issubclass(category, TrainingWarning):
+            say(str(message))
+        else:
+            show(message, category, *others, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TrainingWarning)
+        warnings.showwarning = shown
+        try:
+            yield
+        except ConfigError as problem:
+            if problem.path:
+                raise
+            key = f"train.{problem.key}" if problem.key else None
+            raise ConfigError(recipe, problem.problem, key=key, expected=problem.expected) from None
+
+
 @app.command("sft", short_help="Learn from expert runs.")
 @plain_errors
 def sft(recipe: Recipe, resume: Resume = False, quiet: Quiet = False, debug: Debug = False) -> None:
@@ -47,9 +75,10 @@ def sft(recipe: Recipe, resume: Resume = False, quiet: Quiet = False, debug: Deb
     settings = _large(recipe)
     from likewise.training.large import train_on_experts
 
-    losses = train_on_experts(settings, resume=resume)
+    with _speaking(recipe):
+        losses = train_on_experts(settings, resume=resume)
     if not quiet:
-        shown = f", loss {losses[0]:.3f} -> {losses[-1]:.3f}" if losses else ""
+        shown = f", loss {losses[0]:z.3f} -> {losses[-1]:z.3f}" if losses else ""
         typer.echo(f"{settings.folder('sft')}: trained{shown}")
 
 
@@ -65,6 +94,7 @@ def rsd(recipe: Recipe, quiet: Quiet = False, debug: Debug = False) -> None:
     from likewise.evaluation.fit import fit_rsd
     from likewise.formats.registry import read_rollouts
     from likewise.learned.options import parse_options
+    from likewise.training.large import check_recipe
 
     try:
         options = parse_options(f"{name}={value}" for name, value in settings.rsd.items())
@@ -72,6 +102,8 @@ def rsd(recipe: Recipe, quiet: Quiet = False, debug: Debug = False) -> None:
         raise ConfigError(recipe, str(problem), key="train.rsd") from None
     if not settings.runs:
         raise ConfigError(recipe, "the recipe names no files of runs", key="train.runs")
+    with _speaking(recipe):
+        check_recipe(settings)
     rollouts = read_rollouts([Path(path) for path in settings.runs])
     judge, show = judge_from_name(settings.judge), progress_display(quiet)
     with open_store(None, False) as store:
@@ -89,9 +121,10 @@ def grpo(recipe: Recipe, resume: Resume = False, quiet: Quiet = False, debug: De
     settings = _large(recipe)
     from likewise.training.large import train_on_states
 
-    entries = train_on_states(settings, resume=resume)
+    with _speaking(recipe):
+        entries = train_on_states(settings, resume=resume)
     if not quiet:
-        shown = f", reward {entries[0]['reward']:.3f} -> {entries[-1]['reward']:.3f}" if entries else ""
+        shown = f", reward {entries[0]['reward']:z.3f} -> {entries[-1]['reward']:z.3f}" if entries else ""
         typer.echo(f"{settings.folder('grpo')}: trained{shown}")
 
 

@@ -10,7 +10,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["RewardWatch", "flat_share"]
+__all__ = ["RewardWatch", "TrainingWarning", "flat_share"]
+
+
+class TrainingWarning(UserWarning):
+    """A training that goes wrong, in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from jaxtyping import Float, Int
 from likewise.backends.label_store import LabelStore
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.group import RolloutGroup
-from likewise.core.labels import PairLabels
+from likewise.core.labels import Judgement, PairLabels, Relation
 from likewise.core.protocols import Judge
 from likewise.core.rollout import Rollout
-from likewise.scoring.label import Labeller, pair_labels, time_aligned_pairs
+from likewise.scoring.classes import Outcome
+from likewise.scoring.label import DistinctPairs, Labeller, pair_labels, time_aligned_pairs
 from likewise.scoring.score import ScoringOptions, group_distances, turn_classes
-from likewise.scoring.stored_judge import StoredJudge
+from likewise.scoring.stored_judge import StoredJudge, TextPair
 from likewise.training.completions import Completion, groups_of
 from likewise.training.portable import JudgeSource
 from likewise.training.siblings import everywhere
@@ -47,6 +48,24 @@ def sibling_groups(completions: Sequence[Completion]) -> Iterator[tuple[RolloutG
             key = keys[members[0]]
             rollouts = (replace(everyone[at][1], task_id=key, run_id=str(k)) for k, at in enumerate(members))
             yield RolloutGroup(key, tuple(rollouts)), here
+
+
+class _EveryActCounts(Labeller):
+    """Settles pairs of a policy's acts: to say nothing twice is neither agreement nor unknown, but neutral.
+
+    In a log, two empty completions are no evidence and not measured. A policy that could leave the measure by saying
+    nothing would be trained to.
+    """
+
+    def decide(
+        self, pairs: DistinctPairs, scopes: Mapping[TextPair, Hashable] | None = None
+    ) -> Iterator[tuple[TextPair, Outcome]]:
+        """As elsewhere, but for two actions that are both empty."""
+        for key, outcome in super().decide(pairs, scopes):
+            yield key, _SILENT if all(action.is_empty for action in pairs[key]) else outcome
+
+
+_SILENT = Judgement.certain(Relation.NEUTRAL, "nothing said")
 
 
 class Siblings:
@@ -88,7 +107,7 @@ class Siblings:
     def _new_labeller(self) -> Labeller:
         if self._store is None and self._path is not None:
             self._store = LabelStore(Path(self._path))
-        return Labeller(StoredJudge(self._source.judge, self._store), self._rules or ToolRules())
+        return _EveryActCounts(StoredJudge(self._source.judge, self._store), self._rules or ToolRules())
 
     def distances(self, group: RolloutGroup) -> tuple[PairLabels, Float[np.ndarray, "pairs turns"]]:
         """Labels, and the distance of each pair at each turn, ends filled in; NaN where not measured."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from likewise.training.completions import Columns, Completion, groups_of
-from likewise.training.reward_base import CompletionScore, Reward, progress_curves
+from likewise.training.reward_base import CompletionScore, Reward, needed_curves
 from likewise.training.siblings import everywhere
 
 __all__ = ["HybridReward", "ProgressFloor", "ProgressReward", "ShuffledReward"]
@@ -27,8 +27,16 @@ class ProgressReward(Reward):
     lowest = -1.0
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
-        """Score completions by their curves; one without is not measured."""
-        curves = progress_curves(columns, len(completions))
+        """Score completions by their curves; one without is not measured.
+
+        Raises:
+            ValueError: There is no column of curves.
+        """
+        return self.of(completions, columns, self.__name__)
+
+    def of(self, completions: Sequence[Completion], columns: Columns, who: str) -> list[CompletionScore]:
+        """The same for a reward of another name."""
+        curves = needed_curves(columns, len(completions), who)
         return [_steps(completion, curve) for completion, curve in zip(completions, curves, strict=True)]
 
 
@@ -75,10 +83,14 @@ class HybridReward(Reward):
         return _mix(lowest, self._progress.lowest, self._weight) if self._weight else self._progress.lowest
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
-        """Score completions; what lacks a part that weighs anything is not measured."""
+        """Score completions; what lacks a part that weighs anything is not measured.
+
+        Raises:
+            ValueError: Progress weighs something, and there is no column of it.
+        """
         blank = [CompletionScore(None, (None,) * len(each.rollout.turns)) for each in completions]
         consistency = self._consistency.measure(completions, columns) if self._weight > 0 else blank
-        progress = self._progress.measure(completions, columns) if self._weight < 1 else blank
+        progress = self._progress.of(completions, columns, self.__name__) if self._weight < 1 else blank
         return [self._both(a, b) for a, b in zip(consistency, progress, strict=True)]
 
     def _both(self, consistency: CompletionScore, progress: CompletionScore) -> CompletionScore:
@@ -139,9 +151,13 @@ class ProgressFloor(Reward):
         return self._reward.lowest
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
-        """Score completions; one whose progress is not known is not measured."""
+        """Score completions; one whose progress is not known is not measured.
+
+        Raises:
+            ValueError: There is no column of progress.
+        """
+        curves = needed_curves(columns, len(completions), self.__name__)
         scores = self._reward.measure(completions, columns)
-        curves = progress_curves(columns, len(completions))
         bottom = self._bottom(scores)
         return [self._guarded(score, curve, bottom) for score, curve in zip(scores, curves, strict=True)]
 

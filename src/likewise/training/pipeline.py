@@ -172,16 +172,39 @@ class TinyPipeline:
         """
         if name not in ARMS:
             raise ValueError(f"no arm {name!r}; there are {', '.join(ARMS)}")
+        return self._evaluated(name, lambda: self._trained(name))
+
+    def rewarded(self, name: str, reward: Reward) -> dict[float, list[Rollout]]:
+        """Train the base on with any other reward and evaluate it as an arm is; what was done already is read.
+
+        Args:
+            name: A name of its own, for its folder.
+            reward: What is to be had more of.
+
+        Raises:
+            ValueError: The name is an arm's.
+        """
+        if name in ARMS:
+            raise ValueError(f"{name!r} is one of the pipeline's own arms; take another name")
+        return self._evaluated(name, lambda: self._rewarded(name, reward))
+
+    def _evaluated(self, name: str, trained: Callable[[], tuple[Any, Any]]) -> dict[float, list[Rollout]]:
         where = self.folder / "arms" / name
         files = {1.0: where / "temperature-1.jsonl", 0.0: where / "temperature-0.jsonl"}
         if not all(path.exists() for path in files.values()):
             where.mkdir(parents=True, exist_ok=True)
-            model, tokenizer = self._trained(name)
+            model, tokenizer = trained()
             runs = {1.0: self.settings.trials * self.settings.blocks, 0.0: self.settings.trials}
             for temperature, path in files.items():
                 write_rollouts(path, self._play(model, tokenizer, runs[temperature], temperature, 2))
             self._say(f"arm {name} evaluated")
         return {temperature: list(read(path, "").rollouts) for temperature, path in files.items()}
+
+    def _rewarded(self, name: str, reward: Reward) -> tuple[Any, Any]:
+        model, tokenizer = self.base()
+        log = self._reinforce(model, tokenizer, reward, self.settings.steps, self.seed)
+        _write(self.folder / "arms" / name / "training.json", json.dumps(log))
+        return model, tokenizer
 
     def _trained(self, name: str) -> tuple[Any, Any]:
         model, tokenizer = self.base()

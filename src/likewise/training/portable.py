@@ -23,7 +23,12 @@ class JudgeSource:
 
         Args:
             given: A name as `--judge` takes it, or a judge; a judge given as an object travels as an object.
+
+        Raises:
+            ValueError: A name that no judge has.
         """
+        if isinstance(given, str):
+            _check_name(given)
         self._given = given
         self._judge: Judge | None = None
 
@@ -47,6 +52,17 @@ class JudgeSource:
     def __getstate__(self) -> dict[str, Any]:
         """What it was made from, without what was loaded."""
         return {"_given": self._given, "_judge": None}
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that no judge has before anything is trained; a judge that there is, is loaded on use."""
+    from likewise.backends.judges import EMBEDDED, FORMS, judge_from_name
+
+    kind, _, rest = name.strip().partition(":")
+    kinds = {form.partition(":")[0] for form in FORMS}
+    inner = rest.partition(":")[0] if kind == "cascade" else kind
+    if kind not in kinds or inner not in kinds or (kind == EMBEDDED) == bool(rest):
+        judge_from_name(name)  # says what there is
 
 
 class ModelSource:

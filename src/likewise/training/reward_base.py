@@ -8,14 +8,16 @@ None means not measured. It is never 0, which would be a reward like others.
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from likewise.training.completions import Columns, Completion, read_completions
+from likewise.training.guards import TrainingWarning
 
-__all__ = ["CompletionScore", "Reward", "mean_of", "progress_curves"]
+__all__ = ["CompletionScore", "Reward", "mean_of", "needed_curves", "progress_curves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,16 @@ class CompletionScore:
     value: float | None
     turns: tuple[float | None, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Minus no divergence is 0, and not the minus 0 of floats."""
+        object.__setattr__(self, "value", _unsigned(self.value))
+        object.__setattr__(self, "turns", tuple(_unsigned(turn) for turn in self.turns))
+        object.__setattr__(self, "parts", {name: part + 0.0 for name, part in self.parts.items()})
+
+
+def _unsigned(value: float | None) -> float | None:
+    return None if value is None else value + 0.0
 
 
 class Reward(ABC):
@@ -137,6 +149,37 @@ def progress_curves(columns: Columns, n: int) -> list[list[float] | None]:
     if len(given) != n:
         raise ValueError(f"column 'progress' has {len(given)} entries for {n} completion(s)")
     return [_curve(index, curve) for index, curve in enumerate(given)]
+
+
+def needed_curves(columns: Columns, n: int, who: str) -> list[list[float] | None]:
+    """The same for a reward that can say nothing without progress.
+
+    Args:
+        columns: What the trainer handed on.
+        n: Completions.
+        who: The reward, for the sentence.
+
+    Returns:
+        The curves; a batch in which no progress was measured is warned of.
+
+    Raises:
+        ValueError: There is no column `progress`, or it holds what cannot be.
+    """
+    if columns.get("progress") is None:
+        raise ValueError(
+            f"{who} needs the column 'progress', and the trainer hands on none: let the rollout function return it, "
+            "p_0 before the first action and a point after each, or put it into the data set (verl: extra_info; "
+            "verifiers: info)"
+        )
+    curves = progress_curves(columns, n)
+    if n and all(curve is None for curve in curves):
+        warnings.warn(
+            f"no completion of a batch has its progress measured, so {who} measures nothing: look at what fills the "
+            "column 'progress'",
+            TrainingWarning,
+            stacklevel=3,
+        )
+    return curves
 
 
 def _curve(index: int, curve: Any) -> list[float] | None:  # noqa: ANN401 - a column's entry

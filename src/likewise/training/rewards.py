@@ -74,8 +74,14 @@ class RSDReward(Reward):
         normalised: bool = False,
         store: str | Path | None = None,
     ) -> InGroupRSDReward:
-        """RSD without a learned metric, from the siblings of each completion; see `InGroupRSDReward`."""
-        options = ScoringOptions(gamma, LengthPolicy(length_policy), soft)
+        """RSD without a learned metric, from the siblings of each completion; see `InGroupRSDReward`.
+
+        Raises:
+            ValueError: A name that no judge has, a discount outside [0, 1), or no such length policy.
+        """
+        if length_policy not in list(LengthPolicy):
+            raise ValueError(f"length_policy is {' or '.join(LengthPolicy)}, got {length_policy!r}")
+        options = ScoringOptions(float(gamma), LengthPolicy(length_policy), soft)
         return InGroupRSDReward(judge, rules=rules, options=options, normalised=normalised, store=store)
 
     @property
@@ -168,8 +174,12 @@ class InGroupRSDReward(Reward):
             options: Discount, length policy, hard or soft distances.
             normalised: Times (1 - gamma), so that values lie in [-1, 0].
             store: File that remembers judgements between processes; none where None.
+
+        Raises:
+            ValueError: A name that no judge has, or a discount outside [0, 1).
         """
         self._siblings = Siblings(judge, rules, store, options)
+        largest_divergence(self._siblings.options.gamma)  # refuses a discount that cannot be
         self._normalised = normalised
 
     @property

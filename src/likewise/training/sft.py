@@ -8,6 +8,7 @@ from typing import Any
 
 from likewise.core.errors import MissingExtraError
 from likewise.training.conversations import as_dataset
+from likewise.training.recipe_checks import made
 
 __all__ = ["fine_tune", "load_trl"]
 
@@ -50,12 +51,13 @@ def fine_tune(
         The loss at each time of logging.
 
     Raises:
+        ConfigError: A field that there is not, or a value that is refused.
         MissingExtraError: The extra `train` is not installed.
     """
     trl = load_trl()
     from transformers import PrinterCallback
 
-    args = trl.SFTConfig(output_dir=str(folder), assistant_only_loss=True, **settings)
+    args = made(trl.SFTConfig, {"assistant_only_loss": True, **settings}, "sft", output_dir=str(folder))
     trainer = trl.SFTTrainer(
         model=model,
         processing_class=tokenizer,

@@ -9,13 +9,9 @@ from functools import cache
 from typing import Any
 
 from likewise.core.errors import MissingExtraError
-from likewise.training.guards import RewardWatch
+from likewise.training.guards import RewardWatch, TrainingWarning
 
 __all__ = ["TrainingWarning", "callback_class"]
-
-
-class TrainingWarning(UserWarning):
-    """A training that goes wrong, in a sentence."""
 
 
 class _Watching:
