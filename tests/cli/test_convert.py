@@ -7,6 +7,7 @@ import stat
 
 import pytest
 
+from formats.seeds import SEEDS
 from likewise.formats import read_rollouts
 
 MESSAGES = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
@@ -124,3 +125,23 @@ def test_a_mapping_makes_any_json_native(invoke, tmp_path):
     result = invoke("convert", tmp_path / "odd.jsonl", "--map", tmp_path / "map.toml", "-o", tmp_path / "o.jsonl")
     assert result.exit_code == 0, result.stderr
     assert [rollout.answer for rollout in read_rollouts(tmp_path / "o.jsonl")] == ["Hello."]
+
+
+FILES = [(name, seed) for name, seeds in SEEDS.items() for seed in seeds]
+COUNTS = ("tasks", "rollouts", "valid", "turns", "tool_calls", "valid_per_task")
+
+
+@pytest.mark.parametrize(("name", "seed"), FILES, ids=[f"{name}:{seed.name}" for name, seed in FILES])
+def test_of_every_format_inspect_counts_the_same_before_and_after(invoke, tmp_path, name, seed):
+    runs, out = tmp_path / "runs" / seed.name, tmp_path / "native.jsonl.gz"
+    runs.parent.mkdir()
+    runs.write_bytes(seed.data)
+    if name == "toolsandbox":  # its summary is nothing without the conversations beside it
+        (place := runs.parent / "trajectories" / "weather").mkdir(parents=True)
+        (place / "conversation.json").write_text(json.dumps(MESSAGES))
+    assert invoke("convert", runs, "-o", out).exit_code == 0
+    before, after = (json.loads(invoke("inspect", path, "--json").stdout) for path in (runs, out))
+    assert [each["format"] for each in before["files"]] == [name]
+    assert [each["format"] for each in after["files"]] == ["native"]
+    assert {key: before[key] for key in COUNTS} == {key: after[key] for key in COUNTS}
+    assert same(read_rollouts(runs), read_rollouts(out))

@@ -41,3 +41,14 @@ def test_a_file_that_cannot_be_read_is_said_to_be_so(invoke, tmp_path):
     result = invoke("formats", tmp_path / "gone.json")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "no such file" in result.stderr
+
+
+def test_the_list_names_every_suffix_that_is_read_in_folders_and_how_files_may_be_packed(invoke):
+    rows = json.loads(invoke("formats", "--json").stdout)
+    suffixes = {row["name"]: row["suffixes"] for row in rows["formats"]}
+    assert suffixes["openai-chat"] == [".json", ".jsonl", ".ndjson"]
+    assert suffixes["table"] == [".csv", ".json", ".jsonl", ".ndjson", ".parquet", ".tsv"]
+    assert rows["packed"] == [".gz", ".zst"]
+    shown = invoke("formats").stdout
+    assert "Each may also be in a file of .json, .jsonl, .ndjson." in shown
+    assert "may be packed (.gz, .zst)" in " ".join(shown.split())

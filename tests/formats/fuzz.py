@@ -10,6 +10,7 @@ import gzip
 import io
 import json
 import random
+import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,6 +22,11 @@ from likewise.core.errors import LikewiseError
 from likewise.formats.native import rollout_lines
 from likewise.formats.registry import FORMATS, stream_rollouts
 from likewise.formats.summary import Tally
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 STRANGE: list[Any] = [
     None, True, False, -1, 0, 1e308, -1e-308, 10**30, float("nan"), float("inf"), "", " ", "x" * 300, "\ud800", "\x00",
@@ -65,7 +71,8 @@ def mutated(seed: Seed, chance: random.Random) -> tuple[str, bytes]:
     how, change = chance.choice(_BYTES + (_VALUES * 2 if _values(seed.data) is not None else []))
     data = change(seed.data, chance)
     if chance.random() < 0.05:
-        how, data = f"{how}, gz", gzip.compress(data)[: chance.choice([None, -1, -9, 20])]
+        pack = chance.choice([gzip.compress, zstd.compress])
+        how, data = f"{how}, {pack.__module__}", pack(data)[: chance.choice([None, -1, -9, 20])]
     return how, data
 
 
@@ -95,7 +102,7 @@ def _double(data: bytes, chance: random.Random) -> bytes:
 
 def _insert(data: bytes, chance: random.Random) -> bytes:
     what = chance.choice(
-        [b"\x00", b"\xff", b"\n", b"\r", b'"', b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"NaN", b",,"]
+        [b"\x00", b"\xff", b"\n", b"\r", b'"', b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\\ud800", b"NaN", b",,", b"9" * 5]
     )
     start = chance.randrange(len(data))
     return data[:start] + what * chance.choice([1, 3, 1_000]) + data[start:]

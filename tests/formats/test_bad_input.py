@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from likewise.core.errors import LikewiseError, RolloutFormatError, UnknownFormatError
 from likewise.formats import FORMATS, read_rollouts, summarise
+from likewise.formats.registry import claims
 
 MESSAGES = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]
 LINE = json.dumps({"task_id": "t", "messages": MESSAGES})
@@ -21,6 +23,21 @@ NATIVE = '{"schema": "likewise.rollout/1", "task_id": "t", "run_id": "r", "turns
 def test_an_empty_file_is_an_error(write, content, name):
     with pytest.raises(RolloutFormatError, match="the file is empty"):
         read_rollouts(write("a.json", content), format=name)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("format", [None, "table", "native"])
+def test_a_pipe_or_a_device_is_refused_at_once_and_left_out_of_a_folder(write, tmp_path, format):
+    good = write("runs/a.jsonl", NATIVE.replace("[]", '[{"action": {"text": "x"}}]') + "\n")
+    os.mkfifo(good.parent / "b.jsonl")  # nobody writes to it: whoever opens it waits for ever
+    for path in (good.parent / "b.jsonl", Path("/dev/zero")):
+        with pytest.raises(RolloutFormatError, match="a pipe or a device, not a file; write what it gives to a file"):
+            read_rollouts(path, format=format)
+        with pytest.raises(RolloutFormatError, match="a pipe or a device"):
+            claims(path)
+    found = read_rollouts(good.parent)
+    assert len(found) == 1
+    assert [item.path for item in found.excluded] == [str(good.parent / "b.jsonl")]
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
@@ -187,7 +204,8 @@ def test_arguments_nested_too_deeply_are_kept_as_text_by_the_other_readers(write
 def test_an_integer_of_five_thousand_digits_excludes_its_line(write):
     found = read_rollouts(write("b.jsonl", f'{LINE}\n{{"task_id": {"9" * 5000}, "messages": []}}\n'))
     assert [item.line for item in found.excluded] == [2]
-    assert "not usable JSON" in found.excluded[0].reason
+    assert found.excluded[0].reason == "an integer of 5,000 digits (expected at most 4,300, or a string)"
+    assert found.excluded[0].pointer == "/task_id"
 
 
 @pytest.mark.parametrize("literal", ["NaN", "-Infinity"])

@@ -1,7 +1,9 @@
 """Archives and compressed files from strangers; the hostile ones are made by hand, byte by byte where no tool does."""
 
+import bz2
 import gzip
 import io
+import lzma
 import struct
 import sys
 import zipfile
@@ -11,7 +13,8 @@ from contextlib import suppress
 import pytest
 
 from likewise.core.errors import RolloutFormatError
-from likewise.formats.compressed import LIMITS, Limits, gunzip, open_archive
+from likewise.formats import read_rollouts
+from likewise.formats.compressed import LIMITS, Limits, open_archive, packing, unpack, unpacking
 from likewise.formats.files import read_bytes, read_head
 
 if sys.version_info >= (3, 14):
@@ -163,7 +166,7 @@ def test_a_wrong_checksum_is_refused(archive):
 @pytest.mark.parametrize("content", [b"PK\x03\x04", b"PK\x03\x04" + bytes(100), b"hello", b""])
 def test_what_is_no_archive_is_refused(tmp_path, content):
     (tmp_path / "a.eval").write_bytes(content)
-    refused(tmp_path / "a.eval", "a zip file that cannot be opened", name="x")
+    refused(tmp_path / "a.eval", "no whole zip file: cut off, damaged, or something else", name="x")
 
 
 def test_a_missing_archive_is_no_such_file(tmp_path):
@@ -183,7 +186,7 @@ def test_every_cut_and_every_flipped_byte_of_an_archive_ends_in_an_error_of_ours
                 assert isinstance(opened.read(name), bytes)
 
 
-# gzip
+# gzip and zstd
 
 
 def test_a_compressed_file_is_read_whole_and_by_its_head(tmp_path):
@@ -206,20 +209,65 @@ def test_two_compressed_files_one_after_another_are_one(tmp_path):
         (gzip.compress(b"x" * 1_000)[:12], "the compressed file ends too early"),
         (b"\x1f\x8b", "the compressed file ends too early"),
         (b"\x1f\x8bhello and more", "does not unpack"),
-        (gzip.compress(bytes(range(256)))[:-8] + bytes(8), "does not unpack: CRC check failed"),
-        (gzip.compress(b"x")[:-4] + b"\xff" * 4, "does not unpack: Incorrect length"),
+        (gzip.compress(bytes(range(256)))[:-8] + bytes(8), r"does not unpack \(CRC check failed"),
+        (gzip.compress(b"x")[:-4] + b"\xff" * 4, r"does not unpack \(Incorrect length"),
+        (gzip.compress(b"x") + b"more", "does not unpack"),
+        (zstd.compress(b"x" * 1_000)[:-4], "the compressed file ends too early"),
+        (zstd.compress(b"x" * 1_000)[:6], "the compressed file ends too early"),
+        (b"\x28\xb5\x2f\xfdhello and more", "does not unpack"),
+        (gzip.compress(b"x" * 3_000_000)[:-4], "ends too early after 2,097,152 unpacked bytes; it was cut off"),
     ],
 )
-def test_a_broken_compressed_file_is_an_error(tmp_path, data, problem):
+def test_a_broken_compressed_file_is_an_error_that_says_what_to_do(tmp_path, data, problem):
     path = tmp_path / "a.json.gz"
     path.write_bytes(data)
     with pytest.raises(RolloutFormatError, match=problem):
         read_bytes(path)
 
 
-def test_a_compressed_file_that_unpacks_to_too_much_is_refused(tmp_path):
-    bomb = gzip.compress(bytes(5_000_000))
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+def test_a_compressed_file_that_unpacks_to_too_much_is_refused(tmp_path, pack):
+    bomb = pack(bytes(5_000_000))
     for limits, problem in ((Limits(ratio=100, free=1_000), "100 times its size"), (SMALL, "more than 0 MiB")):
         with pytest.raises(RolloutFormatError, match=f"the compressed file unpacks to .*{problem}"):
-            gunzip(io.BytesIO(bomb), tmp_path / "a.gz", len(bomb), limits=limits)
-    assert gunzip(io.BytesIO(bomb), tmp_path / "a.gz", len(bomb), limit=90, limits=SMALL) == bytes(90)
+            unpack(unpacking(io.BytesIO(bomb), bomb[:4]), tmp_path / "a.gz", len(bomb), limits=limits)
+    head = unpack(unpacking(io.BytesIO(bomb), bomb[:4]), tmp_path / "a.gz", len(bomb), limit=90, limits=SMALL)
+    assert head == bytes(90)
+
+
+def test_a_file_packed_with_zstd_is_read_whatever_it_is_called(tmp_path):
+    for name in ("runs.jsonl.zst", "runs.jsonl"):
+        path = tmp_path / name
+        path.write_bytes(zstd.compress(b"ab") + zstd.compress(b"cd"))
+        assert read_bytes(path) == b"abcd"
+        assert read_head(path) == "abcd"
+
+
+TAR = bytes(257) + b"ustar" + bytes(250)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (bz2.compress(b"x"), "packed with bzip2, which is not read; unpack it, or pack it with gzip or zstd"),
+        (lzma.compress(b"x"), "packed with xz, which is not read; unpack it, or pack it with gzip or zstd"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and name the files in it"),
+        (b"Rar!\x1a\x07\x01", "a RAR archive; unpack it and name the files in it"),
+        (TAR, "a tar archive; unpack it and name the folder"),
+        (gzip.compress(TAR), "a tar archive; unpack it and name the folder"),
+        (gzip.compress(gzip.compress(b"x")), "still packed with gzip"),
+        (zstd.compress(zstd.compress(b"x")), "still packed with zstd"),
+    ],
+)
+def test_a_packing_that_is_not_read_is_told_by_its_name_whether_a_format_is_forced_or_not(tmp_path, data, problem):
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(data)
+    for format in (None, "native"):
+        with pytest.raises(RolloutFormatError, match=problem):
+            read_rollouts(path, format=format)
+
+
+def test_texts_are_no_packing():
+    assert [packing(text) for text in (b"{}", b"task_id,response\n", b"", b"PK", b"BZ", b"\xef\xbb\xbf{}")] == [
+        None
+    ] * 6

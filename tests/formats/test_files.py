@@ -88,7 +88,10 @@ def test_values_are_one_or_one_a_line_or_one_after_another(tmp_path, content, va
         (" \n", "the file is empty"),
         ("hello", "not JSON"),
         ('{"a": 1', "the JSON ends too early"),
-        ('{\n "a": 1\n}\n{\n "b"', "several JSON values|Extra data"),
+        (
+            '{\n "a": 1\n}\n{\n "b"',
+            "line 4: a second JSON value begins here, column 1; write one value a line, or a list of all",
+        ),
         ("[" * 100_000, "nested too deeply|ends too early"),
     ],
 )

@@ -33,7 +33,7 @@ def rollouts(draw):
     return Rollout(
         task_id=draw(texts),
         run_id=draw(texts),
-        turns=draw(turns),
+        turns=draw(turns if stop is StopReason.INVALID else turns.filter(len)),  # without any, a run is invalid
         stop=stop,
         reward=draw(rewards),
         success=draw(st.none() | st.booleans()),
@@ -87,6 +87,34 @@ def test_a_line_has_the_documented_keys(tmp_path):
     }
 
 
+def test_a_run_in_which_the_agent_never_acted_is_invalid_and_agrees_with_no_other(write):
+    line = {"schema": "likewise.rollout/1", "task_id": "t", "turns": [], "reward": 1.0, "success": True}
+    seen = [{"source": "user", "text": "Hi."}]
+    records = [line | {"run_id": "1"}, line | {"run_id": "2", "last_observations": seen}]
+    found = read_rollouts(write("a.jsonl", "".join(json.dumps(each) + "\n" for each in records)))
+    assert [(each.problem, each.reward, each.success) for each in found] == [
+        ("no messages", None, None),
+        ("no action of the agent", None, None),
+    ]
+    assert [each.meta for each in found] == [{"logged_reward": 1.0}] * 2
+
+
+@pytest.mark.parametrize("levels", [100, 101, 600])
+def test_facts_nested_more_than_100_levels_deep_are_refused_with_their_place_and_never_written(write, tmp_path, levels):
+    line = '{"schema": "likewise.rollout/1", "task_id": "t", "run_id": "r", "turns": [], "meta": META}\n'
+    meta = '{"a": ' + "[" * (levels - 1) + "]" * (levels - 1) + "}"  # the object itself is the first level
+    found = read_rollouts(write("a.jsonl", line.replace("META", meta)))
+    reason = f"nested too deeply: {levels} levels (expected at most 100, or a string)"
+    assert [(each.pointer, each.reason) for each in found.excluded] == ([("/meta", reason)] if levels > 100 else [])
+    deep = Rollout("t", "r", (Turn((), Action("x")),), meta=json.loads(meta))
+    if levels > 100:
+        with pytest.raises(RolloutFormatError, match=f"its meta is nested {levels} levels deep"):
+            write_rollouts(tmp_path / "b.jsonl", [deep])
+        assert not (tmp_path / "b.jsonl").exists()
+    else:
+        assert write_rollouts(tmp_path / "b.jsonl", [deep]) == 1
+
+
 def test_a_string_of_arguments_stays_a_string_even_where_it_would_parse(tmp_path):
     rollout = Rollout("t", "r", (Turn((), Action("", (ToolCall("get", '{"id": 1}'),))),))
     write_rollouts(tmp_path / "runs.jsonl", [rollout])
@@ -97,7 +125,8 @@ def test_lines_with_sorted_keys_and_little_else_are_recognised(write):
     path = write("a.jsonl", '{"run_id": "r", "schema": "likewise.rollout/1", "task_id": "t", "turns": []}\n')
     found = read_rollouts(path)
     assert found.files == ((str(path), "native"),)
-    assert found.rollouts == (Rollout("t", "r", (), path=str(path)),)
+    nothing = {"stop": StopReason.INVALID, "problem": "no messages"}  # the agent never acted
+    assert found.rollouts == (Rollout("t", "r", (), path=str(path), **nothing),)
 
 
 def test_a_newer_schema_is_refused_by_name(write):

@@ -64,7 +64,7 @@ def test_an_installed_package_adds_its_format_to_the_list(ask, likewise):
     assert listed["toy"] == {
         "name": "toy",
         "description": "one answer a line, after the word toy",
-        "suffixes": [".toy"],
+        "suffixes": [".json", ".jsonl", ".ndjson", ".toy"],
         "built_in": False,
     }
     assert "toy" not in likewise("formats").stdout

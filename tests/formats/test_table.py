@@ -5,6 +5,7 @@ import pytest
 from likewise.core.errors import RolloutFormatError, UnknownFormatError
 from likewise.core.rollout import Action, Observation, StopReason, Turn
 from likewise.formats import read_rollouts
+from likewise.formats.identity import CACHED
 
 
 def runs(found):
@@ -100,6 +101,19 @@ def test_repeats_with_one_response_id_are_told_to_be_copies(write):
     found = read_rollouts(write("t.csv", "task,response,response_id\nt,x,r1\nt,x,r1\nt,x,r2\n"))
     assert len(found) == 3
     assert [any("same response id" in note for note in each.notes) for each in found] == [False, True, False]
+
+
+def test_rows_that_say_that_they_came_from_a_cache_are_told(write):
+    rows = [f"1,x,{said}" for said in ("true", "True", "1", "false", "0", "no", "")]
+    found = read_rollouts(write("t.csv", "task_id,response,cached\n" + "\n".join(rows)))
+    assert [CACHED in rollout.notes for rollout in found] == [True] * 3 + [False] * 4
+    assert found.warnings[0].startswith("3 runs hold answers that came from a cache")
+
+
+def test_a_run_that_is_named_twice_counts_once_where_it_is_the_same_and_stays_where_it_is_not(write):
+    found = read_rollouts(write("t.csv", "task_id,run,response\n1,0,a\n1,0,a\n1,0,b\n"))
+    assert [(each.run_id, each.answer) for each in found] == [("t#0", "a"), ("t#0~2", "b")]
+    assert [item.reason.split(" of run")[0] for item in found.excluded] == ["duplicate"]
 
 
 def test_equal_rows_without_ids_are_runs_that_agree(write):

@@ -49,3 +49,13 @@ def test_a_folder_without_a_file_of_those_suffixes_says_what_was_looked_for(tmp_
 def test_the_label_of_a_compressed_file_is_that_of_what_is_in_it(tmp_path):
     paths = [tmp_path / name for name in ("one.jsonl.gz", "two.jsonl", "two.jsonl.gz", "d/one.json")]
     assert list(labels(paths).values()) == [f"{tmp_path.name}/one", "two.jsonl", "two.jsonl.gz", "d/one"]
+
+
+def test_lines_named_ndjson_and_packed_files_are_found_and_named_without_their_suffixes(tmp_path):
+    names = ("a.ndjson", "b.NDJSON", "c.ndjson.gz", "d.jsonl.zst", "e.json.ZST")
+    for name in (*names, "f.zst", "g.ndjson.bz2"):
+        (tmp_path / name).write_text("{}")
+    found, warnings = find_files([tmp_path], SUFFIXES)
+    assert [path.name for path in found] == list(names)
+    assert warnings[0].endswith(": f.zst, g.ndjson.bz2")
+    assert list(labels(list(found)).values()) == ["a", "b", "c", "d", "e"]

@@ -28,6 +28,7 @@ def formats(
     """
     del debug
     from likewise.formats.registry import FORMATS, available_formats, claims
+    from likewise.formats.walk import PACKED, SUFFIXES
 
     found = available_formats()
     said = claims(file) if file is not None else {}
@@ -35,20 +36,24 @@ def formats(
         {
             "name": name,
             "description": each.DESCRIPTION,
-            "suffixes": sorted(getattr(each, "SUFFIXES", ())),
+            "suffixes": sorted(SUFFIXES.union(getattr(each, "SUFFIXES", ()))),
             "built_in": name in FORMATS,
             **({"fits": said[name] is None, "reason": said[name]} if file is not None else {}),
         }
         for name, each in found.items()
     ]
     if as_json:
-        typer.echo(json.dumps({"schema": "likewise.formats/1", "formats": rows}, indent=2))
+        typer.echo(json.dumps({"schema": "likewise.formats/1", "formats": rows, "packed": list(PACKED)}, indent=2))
     else:
         from rich.console import Console
 
         from likewise.report.inspection import render_formats
 
         render_formats(rows, Console())
+        if file is None:
+            common = ", ".join(sorted(SUFFIXES))
+            typer.echo(f"Each may also be in a file of {common}.")
+            typer.echo(f"Any file may be packed ({', '.join(PACKED)}).")
     if file is not None and None not in said.values():
         say(f"error: {file}: no format fits; --map reads any JSON by a mapping of your own")
         raise typer.Exit(ExitCode.INPUT)

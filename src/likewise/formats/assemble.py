@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from likewise.core.rollout import Excluded, JsonValue, Rollout, StopReason
-from likewise.formats.fields import FieldError, first_line, reward_and_notes, type_name
+from likewise.formats.fields import DEEPEST, FieldError, first_line, nesting, reward_and_notes, type_name
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
 
@@ -16,13 +17,16 @@ __all__ = [
     "CUT_BY_LIMIT",
     "FINISHED",
     "NO_ANSWER",
+    "SAYS_NOTHING",
     "UNKNOWN_END",
     "Ending",
     "assemble",
     "broken",
+    "continued",
     "cut",
     "one_run",
     "read_chat",
+    "says_nothing",
     "task_of",
 ]
 
@@ -42,6 +46,7 @@ class Ending:
 FINISHED = Ending(StopReason.FINISHED)
 UNKNOWN_END = Ending(StopReason.FINISHED, None, ("the log does not say how the run ended",))
 NO_ANSWER = Ending(StopReason.INVALID, "no answer is recorded")
+SAYS_NOTHING = "no text and no tool call of the agent is recorded"
 CUT_BY_LIMIT = Ending(StopReason.CUT, None, ("stopped by the step limit",))
 
 
@@ -83,10 +88,10 @@ def assemble(
     if ending.stop is not StopReason.INVALID and not talk.turns:
         problem = "no action of the agent" if talk.last_observations else "no messages"
         ending = Ending(StopReason.INVALID, problem)
-    elif ending.stop is not StopReason.INVALID and all(turn.action.is_empty for turn in talk.turns):
-        ending = Ending(StopReason.INVALID, "no text and no tool call of the agent is recorded")
+    elif ending.stop is not StopReason.INVALID and says_nothing(talk):
+        ending = Ending(StopReason.INVALID, SAYS_NOTHING)
     number, reward_notes = reward_and_notes(reward)
-    facts = dict(meta or {})
+    facts = {name: _shallow(fact) for name, fact in (meta or {}).items()}
     if ending.stop is StopReason.INVALID:
         facts |= {} if number is None else {"logged_reward": number}
         number = success = None
@@ -102,6 +107,28 @@ def assemble(
         notes=tuple(dict.fromkeys((*talk.notes, *reward_notes, *ending.notes))),
         meta=facts,
         last_observations=talk.last_observations,
+    )
+
+
+def says_nothing(talk: Conversation) -> bool:
+    """Whether no action of the agent says or calls anything: such a run holds nothing to compare."""
+    return all(turn.action.is_empty for turn in talk.turns)
+
+
+def _shallow(fact: JsonValue) -> JsonValue:
+    """A fact of a log; as text where it is nested deeper than what is written and read back."""
+    return fact if nesting(fact) < DEEPEST else json.dumps(fact)
+
+
+def continued(first: Rollout, second: Rollout) -> Rollout:
+    """A run that goes on in a further file: all turns, the ending of the second, ids and facts of the first."""
+    bridge = replace(second.turns[0], observations=(*first.last_observations, *second.turns[0].observations))
+    return replace(
+        first,
+        turns=(*first.turns, bridge, *second.turns[1:]),
+        stop=second.stop,
+        notes=tuple(dict.fromkeys((*first.notes, *second.notes, "joined from several files"))),
+        last_observations=second.last_observations,
     )
 
 

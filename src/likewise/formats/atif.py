@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path, PurePosixPath
 
 from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import JsonValue, Rollout, StopReason
-from likewise.formats.assemble import FINISHED, assemble, one_run, read_chat, task_of
+from likewise.formats.assemble import FINISHED, assemble, continued, one_run, read_chat, task_of
 from likewise.formats.fields import (
     FieldError,
     as_list,
@@ -30,7 +31,7 @@ from likewise.formats.fields import (
 from likewise.formats.files import outline, read_json
 from likewise.formats.rollout_set import Parsed
 
-__all__ = ["DESCRIPTION", "NAME", "join", "read", "sniff"]
+__all__ = ["DESCRIPTION", "NAME", "chains", "joined", "read", "sniff"]
 
 NAME = "atif"
 DESCRIPTION = "ATIF trajectories, a JSON object with `schema_version` and `steps`"
@@ -133,67 +134,69 @@ def _agent(top: dict[str, JsonValue], steps: list[JsonValue]) -> dict[str, JsonV
     return meta
 
 
-def join(rollouts: Sequence[Rollout]) -> tuple[list[Rollout], list[str]]:
-    """Put runs together that go on in a further file, and leave out the runs of sub-agents.
+def chains(runs: Sequence[Rollout]) -> tuple[list[tuple[int, ...]], list[str]]:
+    """Which trajectories go on in a further file; those of sub-agents are no runs and in no chain.
 
     Only files of the same folder belong together: a reference that leads elsewhere is not followed.
 
     Args:
-        rollouts: All trajectories read.
+        runs: All trajectories read; their turns are not looked at.
 
     Returns:
-        The runs, in the order read, and warnings.
+        Places of what is one run, in the order read, and warnings.
     """
-    by_place = {(str(Path(each.path).parent), Path(each.path).name): each for each in rollouts}
-    targets = {each.path: by_place.get(_target(each)) for each in rollouts if _reference(each)}
-    later = {target.path for target in targets.values() if target is not None}
-    reached: set[str] = set()
-    agents = {
-        (str(Path(each.path).parent), str(name))
-        for each in rollouts
-        for name in as_list(each.meta.get("sub_agents", []), "")
-    }
-    kept: dict[str, Rollout] = {}
+    places = {_place(run): place for place, run in enumerate(runs)}
+    targets = {place: places.get(_target(run)) for place, run in enumerate(runs) if _reference(run)}
+    later = set(targets.values())
+    agents = {(_place(run)[0], str(name)) for run in runs for name in as_list(run.meta.get("sub_agents", []), "")}
+    reached: set[int] = set()
+    found: list[tuple[int, ...]] = []
     warnings: list[str] = []
-    for rollout in sorted(rollouts, key=lambda each: each.path in later):  # beginnings first; else a circle stays
-        place = (str(Path(rollout.path).parent), Path(rollout.path).name)
-        if place in agents:
-            warnings.append(f"{rollout.path}: the trajectory of a sub-agent, not a run of its own; left out")
-        elif rollout.path not in reached:
-            kept[rollout.path] = _followed(rollout, targets, reached, warnings)
-    return [kept[each.path] for each in rollouts if each.path in kept], warnings
+    for place in sorted(range(len(runs)), key=lambda each: each in later):  # beginnings first; else a circle stays
+        if _place(runs[place]) in agents:
+            warnings.append(f"{runs[place].path}: the trajectory of a sub-agent, not a run of its own; left out")
+        elif place not in reached:
+            found.append(_followed(place, runs, targets, reached, warnings))
+    return sorted(found), warnings
 
 
-def _reference(rollout: Rollout) -> str | None:
-    value = rollout.meta.get("continued_trajectory_ref")
+def _place(run: Rollout) -> tuple[str, str]:
+    """Folder and file name."""
+    return str(Path(run.path).parent), Path(run.path).name
+
+
+def _reference(run: Rollout) -> str | None:
+    value = run.meta.get("continued_trajectory_ref")
     return value if isinstance(value, str) and value else None
 
 
-def _target(rollout: Rollout) -> tuple[str, str]:
-    return str(Path(rollout.path).parent), PurePosixPath(_reference(rollout) or "").name
+def _target(run: Rollout) -> tuple[str, str]:
+    return _place(run)[0], PurePosixPath(_reference(run) or "").name
 
 
-def _followed(rollout: Rollout, targets: dict[str, Rollout | None], reached: set[str], warnings: list[str]) -> Rollout:
-    """A run with all that it goes on in; the files of it are added to `reached`."""
-    whole, last = rollout, rollout
-    reached.add(rollout.path)
-    while _reference(last):
-        following = targets.get(last.path)
-        if following is None or following.path in reached or not (whole.valid and following.valid):
-            missing = f"goes on in {_reference(last)!r}, which was not read"
-            warnings.append(f"{last.path}: {missing}")
-            return replace(whole, stop=StopReason.CUT, notes=(*whole.notes, missing)) if whole.valid else whole
-        reached.add(following.path)
-        whole, last = _joined(whole, following), following
+def _followed(
+    first: int, runs: Sequence[Rollout], targets: dict[int, int | None], reached: set[int], warnings: list[str]
+) -> tuple[int, ...]:
+    """A trajectory with all that it goes on in; the places of it are added to `reached`."""
+    chain = [first]
+    reached.add(first)
+    while _reference(runs[chain[-1]]):
+        following = targets[chain[-1]]
+        if following is None or following in reached or not (runs[first].valid and runs[following].valid):
+            warnings.append(f"{runs[chain[-1]].path}: {_missing(runs[chain[-1]])}")
+            break
+        reached.add(following)
+        chain.append(following)
+    return tuple(chain)
+
+
+def _missing(run: Rollout) -> str:
+    return f"goes on in {_reference(run)!r}, which was not read"
+
+
+def joined(parts: Sequence[Rollout]) -> Rollout:
+    """The run whose parts these are; cut where the last of them goes on in what was not read."""
+    whole = reduce(continued, parts)
+    if _reference(parts[-1]) and whole.valid:
+        return replace(whole, stop=StopReason.CUT, notes=(*whole.notes, _missing(parts[-1])))
     return whole
-
-
-def _joined(first: Rollout, second: Rollout) -> Rollout:
-    bridge = replace(second.turns[0], observations=(*first.last_observations, *second.turns[0].observations))
-    return replace(
-        first,
-        turns=(*first.turns, bridge, *second.turns[1:]),
-        stop=second.stop,
-        notes=tuple(dict.fromkeys((*first.notes, *second.notes, "joined from several files"))),
-        last_observations=second.last_observations,
-    )

@@ -17,19 +17,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Final
 
 from likewise.core.rollout import Excluded, JsonValue, Rollout
-from likewise.formats.assemble import FINISHED, UNKNOWN_END, Ending, assemble, broken, cut, one_run, task_of
+from likewise.formats.assemble import (
+    FINISHED,
+    UNKNOWN_END,
+    Ending,
+    assemble,
+    broken,
+    continued,
+    cut,
+    one_run,
+    task_of,
+)
 from likewise.formats.blocks import chat_from_blocks, split_message
 from likewise.formats.fields import FieldError, as_list, as_object, as_text, child, scalars
 from likewise.formats.files import outline, read_lines
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
 
-__all__ = ["DESCRIPTION", "NAME", "join", "read", "sniff"]
+__all__ = ["DESCRIPTION", "NAME", "chains", "joined", "read", "sniff"]
 
 NAME = "claude-code"
 DESCRIPTION = "Claude Code sessions, JSON Lines"
@@ -228,30 +238,31 @@ def _ending(talk: _Conversation, read: Conversation) -> Ending:
     return FINISHED if talk.stop_reason in _ENDED else UNKNOWN_END
 
 
-def join(rollouts: Sequence[Rollout]) -> tuple[list[Rollout], list[str]]:
-    """Put sessions that go on in another file together.
+def chains(runs: Sequence[Rollout]) -> tuple[list[tuple[int, ...]], list[str]]:
+    """Which conversations are sessions that go on in another file.
 
     Args:
-        rollouts: All conversations read.
+        runs: All conversations read; their turns are not looked at.
 
     Returns:
-        The runs, in the order in which their first parts were read, and warnings.
+        Places of what is one run, in the order in which first parts were read, and warnings.
     """
-    chains: dict[tuple[str, JsonValue], list[Rollout]] = {}
-    for rollout in sorted(rollouts, key=lambda each: str(each.meta.get("started", ""))):
-        if rollout.valid and rollout.meta.get("part") == 0 and rollout.meta.get("slug"):
-            chains.setdefault((str(Path(rollout.path).parent), rollout.meta["slug"]), []).append(rollout)
-    joined: dict[str, Rollout] = {}
-    gone: set[str] = set()
+    sessions: dict[tuple[str, JsonValue], list[int]] = {}
+    for place in sorted(range(len(runs)), key=lambda each: str(runs[each].meta.get("started", ""))):
+        run = runs[place]
+        if run.valid and run.meta.get("part") == 0 and run.meta.get("slug"):
+            sessions.setdefault((str(Path(run.path).parent), run.meta["slug"]), []).append(place)
+    found: dict[int, tuple[int, ...]] = {place: (place,) for place in range(len(runs))}
     warnings: list[str] = []
-    for chain in chains.values():
-        whole = chain[0]
-        for piece in chain[1:]:
+    for first, *later in sessions.values():
+        whole = runs[first]
+        for place in later:
+            piece = runs[place]
             if _goes_on_in(whole, piece):
                 warnings.append(f"{piece.path}: goes on with run {whole.run_id!r} (slug {whole.meta['slug']}); one run")
-                gone.add(piece.run_id)
-                whole = joined[whole.run_id] = _joined(whole, piece)
-    return [joined.get(each.run_id, each) for each in rollouts if each.run_id not in gone], warnings
+                found[first] += found.pop(place)
+                whole = replace(whole, meta=_facts(whole, piece))
+    return list(found.values()), warnings
 
 
 def _goes_on_in(first: Rollout, second: Rollout) -> bool:
@@ -261,14 +272,15 @@ def _goes_on_in(first: Rollout, second: Rollout) -> bool:
     return first.meta.get("session") != second.meta.get("session") and later and not ids[0] & ids[1]
 
 
-def _joined(first: Rollout, second: Rollout) -> Rollout:
-    bridge = replace(second.turns[0], observations=(*first.last_observations, *second.turns[0].observations))
+def _facts(first: Rollout, second: Rollout) -> dict[str, JsonValue]:
     ids = [each for part in (first, second) for each in as_list(part.meta.get("response_ids", []), "")]
-    return replace(
-        first,
-        turns=(*first.turns, bridge, *second.turns[1:]),
-        stop=second.stop,
-        notes=tuple(dict.fromkeys((*first.notes, *second.notes, "joined from several files"))),
-        meta={**first.meta, "session": second.meta["session"], "ended": second.meta["ended"], "response_ids": ids},
-        last_observations=second.last_observations,
-    )
+    return {**first.meta, "session": second.meta["session"], "ended": second.meta["ended"], "response_ids": ids}
+
+
+def joined(parts: Sequence[Rollout]) -> Rollout:
+    """The run whose parts these are."""
+    return reduce(_with_next, parts)
+
+
+def _with_next(first: Rollout, second: Rollout) -> Rollout:
+    return replace(continued(first, second), meta=_facts(first, second))

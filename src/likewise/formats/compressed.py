@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from likewise.core.errors import RolloutFormatError
 from likewise.core.paths import no_such_file
@@ -27,17 +27,44 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-__all__ = ["GZIP", "LIMITS", "ZIP", "Archive", "Limits", "gunzip", "open_archive", "shortened"]
+__all__ = [
+    "LIMITS",
+    "UNPACKING",
+    "ZIP",
+    "Archive",
+    "Limits",
+    "open_archive",
+    "packing",
+    "shortened",
+    "unpack",
+    "unpacking",
+    "unpacking_problem",
+]
 
 GZIP: Final = b"\x1f\x8b"
+ZSTD: Final = b"\x28\xb5\x2f\xfd"
 ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 """What a file starts with: a zip with members, a zip without any."""
+
+_PACKED: Final = (
+    (ZIP, "a zip archive; unpack it and name the files in it"),
+    (GZIP, "still packed with gzip once it was unpacked; unpack it first"),
+    (ZSTD, "still packed with zstd once it was unpacked; unpack it first"),
+    (b"BZh", "packed with bzip2, which is not read; unpack it, or pack it with gzip or zstd"),
+    (b"\xfd7zXZ\x00", "packed with xz, which is not read; unpack it, or pack it with gzip or zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive; unpack it and name the files in it"),
+    (b"Rar!\x1a\x07", "a RAR archive; unpack it and name the files in it"),
+)
+"""What a file starts with that holds logs and is none itself, and what to do."""
+_TAR: Final = (257, b"ustar")
 
 _MIB: Final = 2**20
 _BLOCK: Final = _MIB
 _ZSTANDARD: Final = 93
 _ENCRYPTED: Final = 0x1
 _BROKEN: Final = (zipfile.BadZipFile, zlib.error, zstd.ZstdError, EOFError, OSError, ValueError, NotImplementedError)
+UNPACKING: Final = (gzip.BadGzipFile, zlib.error, zstd.ZstdError, EOFError)
+"""What a packed file raises while it is read that does not unpack."""
 _LIBRARY: Final = (IndexError, KeyError, OverflowError, RuntimeError, UnicodeError)
 """What the zip library itself lets through on hostile bytes."""
 
@@ -72,23 +99,42 @@ class Limits:
 LIMITS: Final = Limits()
 
 
-def gunzip(file: IO[bytes], path: Path, size: int, limit: int = -1, limits: Limits = LIMITS) -> bytes:
-    """Unpack a gzip file, or its first `limit` bytes.
+def packing(head: bytes) -> str | None:
+    """What a file is whose first bytes are those of an archive or of a packing that is not unpacked; else None."""
+    if head[_TAR[0] :].startswith(_TAR[1]):
+        return "a tar archive; unpack it and name the folder"
+    return next((problem for start, problem in _PACKED if head.startswith(start)), None)
+
+
+def unpacking(file: IO[bytes], head: bytes) -> IO[bytes] | zstd.ZstdFile | None:
+    """A stream of what a file holds that was packed with gzip or zstd; None where its first bytes say that it was not.
 
     Args:
-        file: The open file, at its start.
+        file: The open file, at its start; it stays open when the stream is closed.
+        head: Its first bytes, at least four where it has them.
+    """
+    if head.startswith(GZIP):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    return zstd.ZstdFile(file) if head.startswith(ZSTD) else None
+
+
+def unpack(file: IO[bytes] | zstd.ZstdFile, path: Path, size: int, limit: int = -1, limits: Limits = LIMITS) -> bytes:
+    """Unpack a whole file, or its first `limit` bytes.
+
+    Args:
+        file: What `unpacking` gave; closed at the end.
         path: Its path, for errors.
         size: Its size in bytes.
         limit: Bytes to unpack; all where negative.
         limits: What is allowed.
 
     Raises:
-        RolloutFormatError: Not a whole gzip file, or more than the limits allow.
+        RolloutFormatError: Damaged or cut off, or more than the limits allow.
     """
     blocks: list[bytes] = []
     unpacked = 0
     try:
-        with gzip.GzipFile(fileobj=file) as stream:
+        with file as stream:
             while limit < 0 or unpacked < limit:
                 block = stream.read(_BLOCK if limit < 0 else min(_BLOCK, limit - unpacked))
                 if not block:
@@ -100,14 +146,16 @@ def gunzip(file: IO[bytes], path: Path, size: int, limit: int = -1, limits: Limi
     except _BROKEN as error:
         if isinstance(error, RolloutFormatError):
             raise
-        raise RolloutFormatError(str(path), _compressed_problem(error)) from None
+        raise RolloutFormatError(str(path), unpacking_problem(error, unpacked)) from None
     return b"".join(blocks)
 
 
-def _compressed_problem(error: Exception) -> str:
+def unpacking_problem(error: Exception, unpacked: int) -> str:
+    """What is wrong with a packed file, after how many bytes of what is in it."""
+    where = f" after {unpacked:,} unpacked bytes" if unpacked else ""
     if isinstance(error, EOFError):
-        return "the compressed file ends too early"
-    return f"a compressed file that does not unpack: {error}"
+        return f"the compressed file ends too early{where}; it was cut off: copy or download it again"
+    return f"starts like a compressed file but does not unpack{where} ({error}); it is damaged, or no compressed file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +241,8 @@ def open_archive(path: Path, limits: Limits = LIMITS) -> Iterator[Archive]:
     except FileNotFoundError:
         raise RolloutFormatError(str(path), no_such_file(path)) from None
     except zipfile.BadZipFile as error:
-        raise RolloutFormatError(str(path), f"a zip file that cannot be opened: {error}") from None
+        what = f"no whole zip file: cut off, damaged, or something else ({error}); copy or download it again"
+        raise RolloutFormatError(str(path), what) from None
     except (*_BROKEN, *_LIBRARY) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise RolloutFormatError(str(path), f"cannot be read: {reason or error}") from None

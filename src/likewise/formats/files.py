@@ -12,7 +12,8 @@ from pathlib import Path
 from likewise.core.errors import RolloutFormatError
 from likewise.core.paths import no_such_file
 from likewise.core.rollout import Excluded, JsonValue
-from likewise.formats.compressed import GZIP, ZIP, gunzip
+from likewise.formats.compressed import ZIP, packing, unpack, unpacking
+from likewise.formats.long_integers import long_integer
 
 __all__ = [
     "HEAD_BYTES",
@@ -29,6 +30,7 @@ __all__ = [
 
 HEAD_BYTES = 65_536
 _DEEPEST = 8
+_MAGIC = 4
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _SOMETHING = re.compile(r"\S")
@@ -59,14 +61,15 @@ class Lines:
 
 
 def read_bytes(path: Path, limit: int = -1) -> bytes:
-    """A file's bytes, unpacked where it is compressed with gzip; the first `limit` of them where that is not negative.
+    """A file's bytes, unpacked where it is packed with gzip or zstd; the first `limit` of them where not negative.
 
     Raises:
-        RolloutFormatError: The file cannot be read or unpacked, is a zip archive, or is in UTF-16.
+        RolloutFormatError: The file cannot be read or unpacked, is an archive (where all of it is asked for), or is in
+            UTF-16.
     """
     data = _raw_bytes(path, limit)
-    if limit < 0 and data.startswith(ZIP):
-        raise RolloutFormatError(str(path), "a zip archive (expected text; unpack it and name the files in it)")
+    if limit < 0 and (problem := packing(data[:1024])):
+        raise RolloutFormatError(str(path), problem)
     if _looks_like_utf16(data[:1024]):
         raise RolloutFormatError(str(path), "not UTF-8 (it looks like UTF-16; save it as UTF-8)")
     return data
@@ -75,10 +78,12 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
 def _raw_bytes(path: Path, limit: int) -> bytes:
     try:
         with path.open("rb") as file:
-            data = file.read(len(GZIP))
-            if data == GZIP and file.seekable():
+            data = file.read(_MAGIC)
+            if file.seekable():
                 file.seek(0)
-                return gunzip(file, path, os.fstat(file.fileno()).st_size, limit)
+                if (stream := unpacking(file, data)) is not None:
+                    return unpack(stream, path, os.fstat(file.fileno()).st_size, limit)
+                file.seek(len(data))
             return data + file.read(limit if limit < 0 else max(0, limit - len(data)))
     except FileNotFoundError:
         raise RolloutFormatError(str(path), no_such_file(path)) from None
@@ -129,6 +134,8 @@ def _json_problem(error: json.JSONDecodeError, text: str) -> str:
         first = text[: error.pos]
         if "\n" in first[len(first.rstrip()) :] and "\n" not in first.strip():
             return "several JSON values, one a line: this looks like JSONL"
+        if text[error.pos] in "{[":
+            return f"a second JSON value begins here, column {error.colno}; write one value a line, or a list of all"
     reason = error.msg.removesuffix(" at").rstrip(": ")
     cut = error.pos >= len(text.rstrip())
     return f"{'the JSON ends too early' if cut else 'not JSON'}: {reason}, column {error.colno}"
@@ -147,8 +154,15 @@ def parse_json(text: str, path: Path, line: int | None = None) -> JsonValue:
     except RecursionError:
         raise RolloutFormatError(str(path), "JSON nested too deeply", line=line, pointer="") from None
     except ValueError as error:  # an integer of more digits than Python converts
-        raise RolloutFormatError(str(path), f"not usable JSON: {error}", line=line) from None
+        raise _too_long(text, path, line) or RolloutFormatError(str(path), f"not usable JSON: {error}") from None
     return value
+
+
+def _too_long(text: str, path: Path, line: int | None) -> RolloutFormatError | None:
+    found = long_integer(text)
+    if found is None:
+        return None
+    return RolloutFormatError(str(path), found.problem, line=line or found.line, pointer=found.pointer or None)
 
 
 def read_json(path: Path) -> JsonValue:

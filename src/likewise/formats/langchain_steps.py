@@ -40,6 +40,7 @@ from likewise.formats.files import outline, read_json
 from likewise.formats.literals import python_object
 from likewise.formats.messages import EMPTY, LITERAL, UNPARSED, Conversation
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.walk import unpacked_name
 
 __all__ = ["DESCRIPTION", "NAME", "read", "sniff"]
 
@@ -85,7 +86,7 @@ def read(path: Path, label: str) -> Parsed:
 
 def _rollout(top: dict[str, JsonValue], steps: list[JsonValue], label: str, path: Path) -> Rollout:
     talk, first_input = _conversation(steps)
-    named = _FILE_NAME.fullmatch(path.name.removesuffix(".gz").removesuffix(".json"))
+    named = _FILE_NAME.fullmatch(unpacked_name(path.name).removesuffix(".json"))
     meta: dict[str, JsonValue] = {"file": path.name, **scalars(top, ("trace_id", "status"))}
     framework = top.get("framework") or (named and named["framework"])
     meta |= {"agent": framework} if isinstance(framework, str) else {}

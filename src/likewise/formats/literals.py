@@ -11,6 +11,7 @@ from likewise.core.rollout import JsonValue
 __all__ = ["python_object"]
 
 _LONGEST: Final = 100_000
+_MOST_BITS: Final = 2_000
 
 
 def python_object(text: str) -> dict[str, JsonValue] | None:
@@ -27,6 +28,8 @@ def python_object(text: str) -> dict[str, JsonValue] | None:
 
 
 def _json_value(value: object) -> JsonValue:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:  # hexadecimal has no limit, writing it has
+        raise ValueError("an integer that cannot be written")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, list | tuple):

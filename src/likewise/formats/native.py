@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
@@ -76,9 +77,19 @@ def read(path: Path, label: str) -> Parsed:
             problem = f"schema {schema[:60]!r} is not known to this version"
             raise RolloutFormatError(str(path), problem, line=line, pointer=f"{pointer}/schema", expected=repr(SCHEMA))
     rollouts, excluded = collect(
-        lines.values, lambda record, pointer: rollout_from_json(record, pointer, str(path)), str(path)
+        lines.values, lambda record, pointer: _acted(rollout_from_json(record, pointer, str(path))), str(path)
     )
     return Parsed(tuple(rollouts), (*lines.excluded, *excluded))
+
+
+def _acted(rollout: Rollout) -> Rollout:
+    """The run, invalid where its agent never acted: two runs of nothing would else agree in everything."""
+    if rollout.turns or not rollout.valid:
+        return rollout
+    problem = "no action of the agent" if rollout.last_observations else "no messages"
+    logged: dict[str, JsonValue] = {} if rollout.reward is None else {"logged_reward": rollout.reward}
+    meta = {**rollout.meta, **logged}
+    return replace(rollout, stop=StopReason.INVALID, problem=problem, reward=None, success=None, meta=meta)
 
 
 def write_rollouts(path: str | Path, rollouts: Iterable[Rollout]) -> int:
@@ -130,6 +141,9 @@ def _dump(rollout: Rollout, target: Path) -> str:
 
 def rollout_to_json(rollout: Rollout) -> dict[str, JsonValue]:
     """One line of the format, as a JSON object."""
+    meta: dict[str, JsonValue] = dict(rollout.meta)
+    if (depth := nesting(meta)) > DEEPEST:
+        raise ValueError(f"its meta is nested {depth} levels deep, at most {DEEPEST} are read back")
     return {
         "schema": SCHEMA,
         "task_id": rollout.task_id,
@@ -143,7 +157,7 @@ def rollout_to_json(rollout: Rollout) -> dict[str, JsonValue]:
         "success": rollout.success,
         "problem": rollout.problem,
         "notes": list(rollout.notes),
-        "meta": dict(rollout.meta),
+        "meta": meta,
         "last_observations": _observations_to_json(rollout.last_observations),
     }
 
@@ -178,7 +192,9 @@ def rollout_from_json(record: dict[str, JsonValue], pointer: str = "", path: str
     if (stop == StopReason.INVALID) != (problem is not None):
         raise FieldError(child(pointer, "problem"), "a problem must be given exactly where stop is 'invalid'")
     reward, reward_notes = reward_and_notes(record.get("reward"))
-    turns_at, notes_at = child(pointer, "turns"), child(pointer, "notes")
+    turns_at, notes_at, meta_at = child(pointer, "turns"), child(pointer, "notes"), child(pointer, "meta")
+    meta = as_object(record.get("meta", {}), meta_at)
+    _shallow(meta, meta_at)
     notes = as_list(record.get("notes", []), notes_at)
     return Rollout(
         task_id=as_text(record.get("task_id"), child(pointer, "task_id")),
@@ -192,7 +208,7 @@ def rollout_from_json(record: dict[str, JsonValue], pointer: str = "", path: str
         problem=problem,
         path=path,
         notes=(*(as_text(note, child(notes_at, index)) for index, note in enumerate(notes)), *reward_notes),
-        meta=as_object(record.get("meta", {}), child(pointer, "meta")),
+        meta=meta,
         last_observations=_observations(record.get("last_observations", []), child(pointer, "last_observations")),
     )
 
@@ -217,10 +233,13 @@ def _call(value: JsonValue, pointer: str) -> ToolCall:
     arguments = call.get("arguments", {})
     if not isinstance(arguments, str):
         arguments = as_object(arguments, child(pointer, "arguments"))
-        if (depth := nesting(arguments)) > DEEPEST:
-            problem = f"nested too deeply: {depth} levels (expected at most {DEEPEST}, or a string)"
-            raise FieldError(child(pointer, "arguments"), problem)
+        _shallow(arguments, child(pointer, "arguments"))
     return ToolCall(as_text(call.get("name"), child(pointer, "name")), arguments)
+
+
+def _shallow(value: JsonValue, pointer: str) -> None:
+    if (depth := nesting(value)) > DEEPEST:
+        raise FieldError(pointer, f"nested too deeply: {depth} levels (expected at most {DEEPEST}, or a string)")
 
 
 def _observations(value: JsonValue, pointer: str) -> tuple[Observation, ...]:

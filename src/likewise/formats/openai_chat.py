@@ -4,7 +4,8 @@ Keys, first one present wins:
 - task: `task_id`, `task`, `question_id`, `example_id`, `id`
 - run: `run_id`, `run`; else a number from `trial`, `attempt`, `epoch`, `sample`; else how often the task came before
 - `messages` (required); optional: `reward` (a number), `success` (a boolean), `stop` ("finished" or "cut"),
-  `finish_reason` ("length" is a cut), `error` (not empty: the run crashed and is invalid)
+  `finish_reason` ("length" and "content_filter" are cuts, "error" is a crash), `error` (not empty: the run crashed and
+  is invalid)
 - kept as meta: `model`, `domain`, `seed`, `temperature`, `agent`, `trial`, `attempt`, `epoch`, `sample`; `response_ids`
   (or one `response_id`), `cached`, `started` and `ended`, by which copies of a generation are known; and the MCP
   annotations of `tools`, where the definitions in it have any
@@ -19,6 +20,7 @@ from pathlib import Path
 from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import JsonValue, Rollout, StopReason
 from likewise.core.tool_hints import META_KEY, tool_hints
+from likewise.formats.assemble import SAYS_NOTHING, says_nothing
 from likewise.formats.fields import (
     FieldError,
     as_flag,
@@ -136,7 +138,13 @@ def _ending(record: dict[str, JsonValue], talk: Conversation) -> tuple[StopReaso
         return StopReason.INVALID, f"infra_error: {text or 'without a message'}", ()
     if not talk.turns:
         return StopReason.INVALID, "no messages" if not talk.last_observations else "no action of the agent", ()
+    if says_nothing(talk):
+        return StopReason.INVALID, SAYS_NOTHING, ()
     stop = record.get("stop")
+    if stop is None and record.get("finish_reason") == "error":
+        return StopReason.INVALID, "infra_error: finish_reason error", ()
+    if stop is None and record.get("finish_reason") == "content_filter":
+        return StopReason.CUT, None, ("stopped by a content filter",)
     if stop == StopReason.CUT.value or (stop is None and record.get("finish_reason") == "length"):
         return StopReason.CUT, None, ()
     known = stop is None or stop == StopReason.FINISHED.value

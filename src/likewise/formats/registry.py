@@ -33,8 +33,10 @@ from likewise.formats import (
     toolsandbox,
     uqlm,
 )
-from likewise.formats.files import outline, read_head
+from likewise.formats.compressed import packing
+from likewise.formats.files import outline, read_bytes, read_head
 from likewise.formats.identity import Identities
+from likewise.formats.joining import Joining, Parts
 from likewise.formats.mapped import mapped_by
 from likewise.formats.rollout_set import Parsed, RolloutSet
 from likewise.formats.walk import SUFFIXES, find_files, labels
@@ -48,9 +50,9 @@ class Format(Protocol):
     """A log format: a module (or object) with these four names.
 
     A fifth, `SUFFIXES`, may name suffixes of its files beside .json, .jsonl and .ndjson: in folders, files of other
-    suffixes are passed over. A sixth, `join(rollouts)`, may put together what several files hold of one run: it takes
-    all rollouts of the format and gives those that there are, and warnings. A seventh, `READ_TOGETHER`, may hold names
-    of files whose bytes are only a part of a run: two of them may be equal, and none a copy.
+    suffixes are passed over. Two more, `chains(runs)` and `joined(parts)`, put together what several files hold of one
+    run (see `likewise.formats.joining`). Another, `READ_TOGETHER`, may hold names of files whose bytes are only a part
+    of a run: two of them may be equal, and none a copy.
     """
 
     @property
@@ -219,31 +221,34 @@ def _read(
 ) -> Generator[Rollout]:
     identities = Identities(stream._exclude, stream.warnings)
     named = labels(list(files))
-    held: dict[str, list[Rollout]] = {}
+    parts: dict[str, Parts] = {}
     together = frozenset[str]().union(*(getattr(each, "READ_TOGETHER", ()) for each in formats.values()))
     with progress("reading", len(files)) as task:
         for path, from_folder in files.items():
             if len(files) == 1 or path.name in together or not identities.is_copy(path):
                 name, rollouts = _read_file(path, named[path], formats, forced, from_folder, stream)
-                if hasattr(formats.get(name), "join"):
-                    held.setdefault(name, []).extend(rollouts)
+                if hasattr(formats.get(name), "chains"):
+                    parts.setdefault(name, _parts(name, formats[name])).take(path, named[path], rollouts)
                     rollouts = ()
                 yield from filter(None, map(identities.admit, rollouts))
             task.advance()
-    for name, parts in held.items():
-        joined, warnings = getattr(formats[name], "join")(parts)  # noqa: B009 - not in the protocol: few have it
-        stream.warnings += warnings
-        yield from filter(None, map(identities.admit, joined))
+    for of_format in parts.values():
+        yield from filter(None, map(identities.admit, of_format.runs(stream.warnings, progress)))
     read = {path for path, _ in stream.files}
     owners = dict.fromkeys(owner for _, owner in stream._parts if owner not in read)
     stream.warnings += [f"{owner}: not read, but parts of it were named; name it or its folder" for owner in owners]
     identities.finish()
 
 
+def _parts(name: str, format: Format) -> Parts:
+    return Parts(cast("Joining", format), lambda path, label: _parse(path, label, name, format).rollouts)
+
+
 def _read_file(
     path: Path, label: str, formats: dict[str, Format], forced: str | None, from_folder: bool, stream: RolloutStream
 ) -> tuple[str, tuple[Rollout, ...]]:
     try:
+        _refuse_what_is_no_file(path)
         name = forced or _recognise(path, formats)
         parsed = _parse(path, label, name, formats[name])
     except RolloutFormatError as error:
@@ -290,12 +295,22 @@ def _recognise(path: Path, formats: dict[str, Format]) -> str:
     raise UnknownFormatError(str(path), declined)
 
 
+def _refuse_what_is_no_file(path: Path) -> None:
+    """A pipe gives what it holds once, and finding a format takes a reading; a device need not end at all."""
+    try:
+        readable = not path.exists() or path.is_file() or path.is_dir()
+    except (OSError, ValueError):
+        return  # the reading says what is wrong
+    if not readable:
+        problem = "a pipe or a device, not a file; write what it gives to a file and name that"
+        raise RolloutFormatError(str(path), problem)
+
+
 def _refuse_what_is_known(path: Path) -> None:
     """Say what a file is where it is no log but can be told all the same."""
-    head = read_head(path)
-    if head.startswith("PK\x03\x04"):
-        raise RolloutFormatError(str(path), "a zip archive; unpack it and name the files in it")
-    schema = outline(head).texts.get("schema", "")
+    if problem := packing(read_bytes(path, 1024)):
+        raise RolloutFormatError(str(path), problem)
+    schema = outline(read_head(path)).texts.get("schema", "")
     if schema.startswith("likewise."):
         raise RolloutFormatError(str(path), f"no recorded runs: likewise wrote this itself ({schema})")
 
@@ -320,4 +335,5 @@ def claims(path: str | Path) -> dict[str, str | None]:
     Raises:
         RolloutFormatError: The file cannot be read.
     """
+    _refuse_what_is_no_file(Path(path))
     return dict(_sniffed(Path(path), available_formats()))

@@ -15,6 +15,7 @@ from likewise.core.errors import MissingExtraError, RolloutFormatError
 from likewise.core.rollout import Excluded, JsonValue
 from likewise.formats.compressed import LIMITS
 from likewise.formats.files import Lines, read_bytes, read_head, read_values
+from likewise.formats.walk import unpacked_name
 
 __all__ = ["PARQUET", "SUFFIXES", "delimiter_of", "read_records"]
 
@@ -37,11 +38,14 @@ def read_records(path: Path) -> Lines:
     head = read_head(path)
     if head.startswith(PARQUET):
         return _read_parquet(path)
-    if path.suffix.lower() == ".parquet":
-        raise RolloutFormatError(str(path), "not a Parquet file (its first bytes are not PAR1)")
+    suffix = Path(unpacked_name(path.name)).suffix.lower()
+    if suffix == ".parquet":
+        raise RolloutFormatError(
+            str(path), "not a Parquet file (it does not begin with PAR1); name it after what it is"
+        )
     if head.lstrip()[:1] in ("{", "["):
         return read_values(path)
-    return _read_csv(path, "\t" if path.suffix.lower() == ".tsv" else delimiter_of(head))
+    return _read_csv(path, "\t" if suffix == ".tsv" else delimiter_of(head))
 
 
 def delimiter_of(head: str) -> str:

@@ -21,6 +21,7 @@ from likewise.formats.field_runs import read_runs
 from likewise.formats.files import Lines, outline
 from likewise.formats.rollout_set import Parsed
 from likewise.formats.rows import PARQUET, SUFFIXES, delimiter_of, read_records
+from likewise.formats.walk import unpacked_name
 
 __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff"]
 
@@ -60,7 +61,9 @@ _FACTS: Final[dict[str, tuple[str, ...]]] = {
     "temperature": ("temperature",),
 }
 _NUMBERED: Final = re.compile(r"(.*?)(\d+)")
-_OTHER_SHAPES: Final = frozenset({"messages", "turns", "steps", "traj", "trajectory", "simulations", "history"})
+_OTHER_SHAPES: Final = frozenset(
+    {"messages", "turns", "steps", "traj", "trajectory", "simulations", "history", "audit_trail"}
+)
 _MARKS: Final = re.compile(r"[\W_]+")
 _LOOKED_AT: Final = 200
 _SHOWN: Final = 20
@@ -68,7 +71,7 @@ _SHOWN: Final = 20
 
 def sniff(head: str, path: Path) -> str | None:
     """None where the suffix is a table's, or the columns have usual names; else why not, with the columns found."""
-    if head.startswith(PARQUET) or path.name.lower().removesuffix(".gz").endswith(SUFFIXES):
+    if head.startswith(PARQUET) or unpacked_name(path.name).lower().endswith(SUFFIXES):
         return None
     seen = outline(head)
     if seen.kind == "other":
@@ -91,7 +94,7 @@ def _on_lines(head: str, path: Path) -> bool:
     """Whether a file has a record a line: by its suffix, or because a second record follows the first."""
     first, _, rest = head.strip().partition("\n")
     several = first.rstrip().endswith("}") and rest.lstrip().startswith("{")
-    return several or path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
+    return several or unpacked_name(path.name).lower().endswith((".jsonl", ".ndjson"))
 
 
 def read(path: Path, label: str) -> Parsed:

@@ -5,10 +5,8 @@ A line has `a` and `b`, or `action_a` and `action_b`, or `premise` and `hypothes
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final, cast
@@ -16,6 +14,8 @@ from typing import IO, Final, cast
 from likewise.core.errors import RolloutFormatError
 from likewise.core.paths import no_such_file
 from likewise.core.rollout import Excluded
+from likewise.formats.compressed import UNPACKING, unpacking, unpacking_problem
+from likewise.formats.long_integers import long_integer
 
 __all__ = ["FIELDS", "KEPT_EXCLUSIONS", "TextPairFile", "pair_fields"]
 
@@ -25,7 +25,6 @@ MAX_LINE: Final = 16 * 2**20
 KEPT_EXCLUSIONS: Final = 100
 """Excluded lines that are kept with their reasons; further ones are only counted."""
 _LOOKED_AT: Final = 20
-_GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -102,8 +101,8 @@ class TextPairFile:
                         yield number, content
         except FileNotFoundError:
             raise RolloutFormatError(self.path, no_such_file(self.path)) from None
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise RolloutFormatError(self.path, f"the compressed file does not unpack ({error})", line=number) from None
+        except UNPACKING as error:
+            raise RolloutFormatError(self.path, unpacking_problem(error, 0), line=number or None) from None
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             raise RolloutFormatError(self.path, f"cannot be read: {reason or error}") from error
@@ -114,7 +113,7 @@ _EXPECTED: Final = "an object with " + ", or ".join(f"{first} and {second}" for 
 
 def _unpacked(raw: IO[bytes]) -> IO[bytes]:
     file = io.BufferedReader(cast("io.RawIOBase", raw))
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if file.peek(2)[:2] == _GZIP else file
+    return cast("IO[bytes]", unpacking(file, file.peek(4)) or file)
 
 
 def pair_fields(path: str, open_file: Callable[[], IO[bytes]]) -> tuple[str, str] | None:
@@ -139,8 +138,11 @@ def _parsed(line: bytes) -> object:
         return f"not UTF-8: byte 0x{line[error.start]:02x}"
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg}, column {error.colno}"
-    except (ValueError, RecursionError) as error:
-        return f"not usable JSON: {error}"
+    except RecursionError:
+        return "JSON nested too deeply"
+    except ValueError as error:
+        found = long_integer(line.decode("utf-8"))
+        return found.problem if found else f"not usable JSON: {error}"
 
 
 def _pair(line: bytes) -> tuple[str, str] | str:

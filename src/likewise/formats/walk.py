@@ -9,12 +9,13 @@ from pathlib import Path
 
 from likewise.core.errors import RolloutFormatError
 
-__all__ = ["SUFFIXES", "find_files", "labels"]
+__all__ = ["PACKED", "SUFFIXES", "find_files", "labels", "unpacked_name"]
 
 SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
-"""Suffixes read in a folder whatever the formats; a format may name more in `SUFFIXES`. Each may be followed by .gz."""
-
-_COMPRESSED = ".gz"
+"""Suffixes read in a folder whatever the formats; a format may name more in `SUFFIXES`. Each may be followed by one of
+`PACKED`."""
+PACKED = (".gz", ".zst")
+"""What follows the suffix of a packed file."""
 
 
 def find_files(named: Sequence[Path], suffixes: Iterable[str]) -> tuple[dict[Path, bool], list[str]]:
@@ -67,7 +68,7 @@ def _walk(folder: Path, wanted: frozenset[str], warnings: list[str]) -> list[Pat
         folders.sort()
         for name in sorted(names):
             path = Path(root, name)
-            if Path(_unpacked(name)).suffix.lower() in wanted:
+            if Path(unpacked_name(name)).suffix.lower() in wanted:
                 files.append(path)
             else:
                 skipped.append(str(path.relative_to(folder)))
@@ -83,15 +84,15 @@ def _listed(wanted: frozenset[str]) -> str:
     return ", ".join(sorted(wanted))
 
 
-def _unpacked(name: str) -> str:
+def unpacked_name(name: str) -> str:
     """The name of what is in a file: `runs.jsonl.gz` holds `runs.jsonl`."""
-    return name[: -len(_COMPRESSED)] if name.lower().endswith(_COMPRESSED) else name
+    return name.rpartition(".")[0] if name.lower().endswith(PACKED) else name
 
 
 def labels(paths: list[Path]) -> dict[Path, str]:
     """The file's stem, with as many parent folders before it as tell it from the other files."""
     parts = {path: Path(os.path.abspath(path)).parts for path in paths}
-    stems = {path: Path(_unpacked(path.name)).stem for path in paths}
+    stems = {path: Path(unpacked_name(path.name)).stem for path in paths}
     places = Counter((parts[path][:-1], stems[path]) for path in paths)  # a.json beside a.jsonl keep their suffixes
     names = {path: stems[path] if places[parts[path][:-1], stems[path]] == 1 else path.name for path in paths}
     found, depth = dict(names), 1
