@@ -1,10 +1,17 @@
-"""What the two benchmarks of grounding share: witnesses that read each pair once, and how they are scored."""
+"""What the two benchmarks of grounding share: witnesses that read each pair once, and how they are scored.
+
+What the network said is kept in build/grounding.sqlite, so that a run that was stopped goes on where it was.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from importlib.resources import as_file, files
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +19,11 @@ from likewise.backends.action_judge import ActionJudge
 from likewise.backends.onnx_encoder import embedded_encoder
 from likewise.backends.onnx_nli import Comparison, OnnxNli, embedded_nli
 from likewise.core.labels import Judgement
-from likewise.metrics.resampling import wilson_interval
+from likewise.metrics.resampling import jackknife_estimate
+
+KEPT = Path(__file__).parent.parent / "build" / "grounding.sqlite"
+AT_ONCE = 64
+"""Pairs after which answers are written down."""
 
 
 class _Network:
@@ -20,6 +31,11 @@ class _Network:
 
     def __init__(self, network: OnnxNli) -> None:
         self.network, self.known = network, dict[tuple[str, str], Comparison]()
+        KEPT.parent.mkdir(exist_ok=True)
+        self._file = sqlite3.connect(KEPT, timeout=60)
+        self._file.execute("CREATE TABLE IF NOT EXISTS said (judge, a, b, answer, PRIMARY KEY (judge, a, b))")
+        rows = self._file.execute("SELECT a, b, answer FROM said WHERE judge = ?", (self.judge_id,))
+        self.known.update(((a, b), Comparison(*map(tuple, json.loads(answer)))) for a, b, answer in rows)
 
     @property
     def judge_id(self) -> str:
@@ -27,7 +43,13 @@ class _Network:
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Comparison]:
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
-        self.known.update(zip(missing, self.network.compare(missing), strict=True))
+        for start in range(0, len(missing), AT_ONCE):
+            part = missing[start : start + AT_ONCE]
+            fresh = list(zip(part, self.network.compare(part), strict=True))
+            self.known.update(fresh)
+            rows = [(self.judge_id, *pair, json.dumps(astuple(said))) for pair, said in fresh]
+            with self._file:
+                self._file.executemany("INSERT OR REPLACE INTO said VALUES (?, ?, ?, ?)", rows)
         return iter([self.known[pair] for pair in pairs])
 
     def judge(self, pairs: Sequence[tuple[str, str]], progress: object = None) -> Iterator[Judgement]:
@@ -62,16 +84,28 @@ def directed(kept: Kept) -> _Network:
     return kept.network
 
 
-def balanced(truth: Sequence[bool], said: Sequence[bool]) -> dict[str, float]:
-    """Balanced accuracy of `said`, with a 95% interval: Wilson on each class, half widths combined."""
-    rates, halves = [], []
-    for label in (True, False):
-        hits = [s == label for t, s in zip(truth, said, strict=True) if t == label]
-        low, high = wilson_interval(sum(hits), len(hits))
-        rates.append(float(np.mean(hits)))
-        halves.append((high - low) / 2)
-    value, half = float(np.mean(rates)), float(np.hypot(*halves)) / 2
-    return {"value": round(value, 3), "low": round(max(value - half, 0), 3), "high": round(min(value + half, 1), 3)}
+def balanced(truth: Sequence[bool], said: Sequence[bool], units: Sequence[object]) -> dict[str, float | None]:
+    """Balanced accuracy of `said`, with a 95% interval: jackknife over units, whose items are not independent.
+
+    Args:
+        truth: Whether each item is so.
+        said: What was said of it.
+        units: The source, or the task, that each item is of; of one alone there is no interval.
+    """
+    kept, right, group = np.array(truth), np.array(said) == np.array(truth), np.array([hash(unit) for unit in units])
+
+    def value(among: np.ndarray) -> float:
+        return float(np.mean([right[among & (kept == label)].mean() for label in (True, False)]))
+
+    everything = np.ones(len(kept), dtype=bool)
+    if len(np.unique(group)) < 2:
+        return {"value": round(value(everything), 3), "low": None, "high": None}
+    without_each = np.array([value(group != unit) for unit in np.unique(group)])
+    found = jackknife_estimate(value(everything), without_each, (0.0, 1.0))
+    return {
+        name: None if number is None else round(number, 3)
+        for name, number in (("value", found.value), ("low", found.low), ("high", found.high))
+    }
 
 
 def overlap(answer: str, source: str) -> float:

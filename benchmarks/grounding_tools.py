@@ -10,7 +10,8 @@ Each sentence states values (codes, amounts, dates) that its run's tools gave be
 * other run: the sentence and as many outputs of a run of another task, which hold none of its values.
 
 `true` is so by construction only as far as values go: benchmarks/results/grounding_tools_checked.json is a reading of
-60 items against their sources, and says which were wrong. A check that all values stand in the source is right by
+60 items against their sources, and says which were wrong. The layer reads records of JSON by the action judge and prose
+by the directed NLI; beside it stands the NLI for both. A check that all values stand in the source is right by
 construction and is shown for that reason; what it cannot see is what is said of the values.
 """
 
@@ -20,7 +21,6 @@ import json
 import random
 import re
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -124,30 +124,39 @@ def main() -> None:
         return
     made = Counter(item.kind for item in items)
     items = [i for kind in made for i in islice((i for i in items if i.kind == kind), numbers[-1])]
-    kept, began = Kept(), time.process_time()
-    truth = [item.supported for item in items]
-    by: dict[str, list[str]] = {"directed": [], "action": []}
-    for item in items:
-        for name, judge in (("directed", directed(kept)), ("action", kept.action)):
-            (*_, sentence) = ground(item.claim, {"tools": item.source}, judge, kept.encoder).sentences or [None]
+    kept = Kept()
+    judges = {
+        "layer": (directed(kept), kept.action),
+        "directed NLI alone": (directed(kept), directed(kept)),
+    }
+    truth, tasks = [item.supported for item in items], [re.split("[# ]", item.key)[0] for item in items]
+    by: dict[str, list[str]] = {name: [] for name in judges}
+    for number, item in enumerate(items, 1):
+        for name, (prose, records) in judges.items():
+            report = ground(item.claim, {"tools": item.source}, prose, kept.encoder, records)
+            (*_, sentence) = report.sentences or [None]
             by[name].append("none" if sentence is None else str(sentence.status))
+        if number % 20 == 0:
+            print(f"{number} of {len(items)}", file=sys.stderr, flush=True)
     said = {name: [s == Grounding.SUPPORTED for s in statuses] for name, statuses in by.items()}
     laps = [overlap(item.claim, item.source) for item in items]
     median = sorted(laps)[len(laps) // 2]
     save(
         "grounding_tools",
         {
+            "command": " ".join(["python benchmarks/grounding_tools.py", *sys.argv[1:]]),
+            "judge": kept.network.judge_id,
             "rollouts": rollout_file().name,
             "seed": SEED,
             "made": made,
+            "tasks": len(set(tasks)),
             "judged": Counter(item.kind for item in items),
             "balanced_accuracy": {
                 "always_supported": 0.5,
-                "lexical_overlap": balanced(truth, [lap >= median for lap in laps]),
-                "layer": balanced(truth, said["directed"]),
-                "layer_with_action_judge": balanced(truth, said["action"]),
+                "lexical_overlap": balanced(truth, [lap >= median for lap in laps], tasks),
+                **{name: balanced(truth, saying, tasks) for name, saying in said.items()},
                 "values_in_source (right by construction)": balanced(
-                    truth, [all(held(v, i.source) for _, v in values(i.claim)) for i in items]
+                    truth, [all(held(v, i.source) for _, v in values(i.claim)) for i in items], tasks
                 ),
             },
             "statuses": {
@@ -160,7 +169,6 @@ def main() -> None:
                 }
                 for name, statuses in by.items()
             },
-            "processor_seconds": round(time.process_time() - began, 1),
         },
     )
 

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
 
+import anyio
 import pytest
+
+from judges import TableJudge
+from likewise import ReliabilityLayer
+from likewise.core.errors import BackendError
+from likewise.reliability.agents import current_run
+from likewise.reliability.batch import Asked, run_batch
 
 AGENT = """
 import os
@@ -28,6 +40,14 @@ def failing(query):
 async def slow(query):
     import anyio
     await anyio.sleep(30)
+
+def patient(query):
+    import time
+    from pathlib import Path
+    same(query)
+    while query == "wait" and not Path("go").exists():
+        time.sleep(0.05)
+    return "Paris is the capital of France."
 
 number = 3
 """
@@ -168,3 +188,131 @@ def test_a_log_of_something_else_is_not_added_to(invoke, folder):
     assert "no audit log" in result.stderr
     assert (folder / "data.jsonl").read_text() == '{"mine": 1}\n'
     assert asked(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('def f(q): return "x"\nraise ValueError("at import")\n', "ValueError: at import (broken.py, line 2)"),
+        ("def f(q) return\n", "SyntaxError: expected ':' (broken.py, line 1)"),
+        ("import sys\nsys.exit(5)\n", "SystemExit: 5 (broken.py, line 2)"),
+        ("import no_such_package\n", "No module named 'no_such_package'"),
+    ],
+)
+def test_a_module_that_fails_while_it_is_imported_is_the_users_and_says_where(
+    invoke, folder, monkeypatch, content, message
+):
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    (folder / "broken.py").write_text(content)
+    result = invoke("run", "--agent", "broken:f", "--query", "?")
+    assert result.exit_code == 2
+    assert message in result.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--query", " "), 2, "a question is empty"),
+        (("--queries", "none.jsonl"), 3, "none.jsonl: no query in it"),
+        (("--queries", "blank.jsonl"), 3, "blank.jsonl, line 2: an empty query"),
+        (("--query", "?", "--log", "."), 3, "Is a directory"),
+        (("--query", "?", "--log", "/dev/null"), 3, "/dev/null: no file that can be added to"),
+        (("--query", "?", "--source", "latin.txt"), 3, "latin.txt: not UTF-8 text"),
+    ],
+)
+def test_what_asks_nothing_or_cannot_be_read_says_so_before_the_agent_is_asked(
+    invoke, folder, arguments, code, message
+):
+    (folder / "none.jsonl").write_text("\n")
+    (folder / "blank.jsonl").write_text('"What?"\n{"query": " "}\n')
+    (folder / "latin.txt").write_bytes(b"caf\xe9")
+    result = invoke("run", "--agent", "my_agents:same", *arguments)
+    assert result.exit_code == code
+    assert message in result.stderr.replace("\n", " ")
+    assert asked(folder) == []
+
+
+def test_check_refuses_a_source_that_is_no_text_as_run_does(invoke, folder, runs_file, line):
+    (folder / "latin.txt").write_bytes(b"caf\xe9")
+    result = invoke("check", runs_file([line("t", "a", ["Yes."]), line("t", "b", ["Yes."])]), "--source", "latin.txt")
+    assert result.exit_code == 3
+    assert "latin.txt: not UTF-8 text" in result.stderr
+
+
+def test_an_audit_log_in_a_folder_is_checked_as_a_log_and_is_no_table_of_answers(invoke, folder):
+    (folder / "kept").mkdir()
+    command = ("run", "--agent", "my_agents:same", "--query", "One?", "-k", "3", "--log", "kept/audit.jsonl")
+    assert invoke(*command).exit_code == 0
+    assert [v["runs_agreed"] for v in verdicts(invoke("check", "kept", "--json"))] == ["3/3"]
+    assert invoke(*command[:-2], "--rollouts", "kept/runs.jsonl").exit_code == 0
+    found = verdicts(invoke("check", "kept", "--json"))
+    assert [(v["id"], v["runs_agreed"]) for v in found] == [("One?", "3/3")] * 2  # the log and the rollouts
+    assert invoke("report", "kept/audit.jsonl").exit_code == 3
+
+
+def likewise(*arguments, environment):
+    """The command in a process of its own that heeds SIGINT, whatever the tests' own process does."""
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from likewise.cli.start import run"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", f"{start}; run()", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(condition, seconds=120.0):
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def test_an_interrupted_run_keeps_its_verdicts_and_goes_on_from_there(invoke, folder, command_environment):
+    (folder / "q.jsonl").write_text('"One?"\n"wait"\n"Three?"\n')
+    command = ("run", "--agent", "my_agents:patient", "--queries", "q.jsonl", "-k", "2", "--log", "audit.jsonl")
+    process = likewise(*command, environment=command_environment)
+    wait_for(lambda: "wait" in asked(folder))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert errors.splitlines()[-1].startswith("likewise: interrupted")
+    assert "Traceback" not in errors
+    assert asked(folder).count("One?") == 2
+    assert len((folder / "audit.jsonl").read_text().splitlines()) == 1
+
+    (folder / "go").touch()
+    again = invoke(*command)
+    assert again.exit_code == 0, again.output
+    assert "1 of 3 verdicts were in audit.jsonl already" in again.stderr
+    assert asked(folder).count("One?") == 2
+
+
+def test_a_second_run_on_one_log_is_refused_while_the_first_is_at_work(invoke, folder, command_environment):
+    command = ("run", "--agent", "my_agents:patient", "--query", "wait", "-k", "2", "--log", "audit.jsonl")
+    process = likewise(*command, environment=command_environment)
+    wait_for(lambda: "wait" in asked(folder))
+    second = invoke("run", "--agent", "my_agents:same", "--query", "Other?", "--log", "audit.jsonl")
+    assert second.exit_code == 3
+    assert "audit.jsonl: another run is adding to this log" in second.stderr
+    assert "Other?" not in asked(folder)
+
+    (folder / "go").touch()
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert len((folder / "audit.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_judge_that_does_not_work_ends_a_batch_with_its_own_error():
+    """And with no group of errors, which no command knows how to say."""
+
+    class Down(TableJudge):
+        def judge(self, pairs, progress=None):
+            raise BackendError("the judge is down")
+
+    wrapped = ReliabilityLayer(2, judge=Down()).wrap(lambda query: ["Cats purr.", "Rain falls."][current_run().index])
+    with pytest.raises(BackendError, match="the judge is down"):
+        anyio.run(partial(run_batch, wrapped, [Asked("1", "?"), Asked("2", "?")], {}))

@@ -9,7 +9,7 @@ import pytest
 from judges import LetterEncoder, TableJudge
 from likewise import ReliabilityLayer
 from likewise.core.errors import AgentError
-from likewise.reliability.endpoint import Endpoint
+from likewise.reliability.endpoint import MOST_BYTES, Endpoint
 from likewise.reliability.runner import RunSettings
 from llm_server import Reply, refused, serving
 
@@ -136,3 +136,11 @@ def test_arguments_that_json_cannot_hold_stay_text():
         verdict, _ = ask(server, 2)
     assert verdict.tool_calls[0].arguments == '{"amount": NaN}'
     json.dumps(verdict.as_json(), allow_nan=False)
+
+
+def test_a_response_that_does_not_end_is_cut_and_not_asked_for_again():
+    with serving(lambda request: Reply(200, b" " * (MOST_BYTES + 1), {"Content-Type": "application/json"})) as server:
+        wrapped = ReliabilityLayer(2, judge=TableJudge()).wrap(Endpoint("m", server.url, by_n=False))
+        with pytest.raises(AgentError, match="a response of more than 32 MiB"):
+            wrapped.query("?")
+        assert len(server.requests) == 2

@@ -111,6 +111,7 @@ ENDPOINTS = {
     "breaks off": lambda request: Reply(200, b'{"choices"', {"Content-Type": "application/json"}, cut=50),
     "talks nonsense": lambda request: Reply(200, b"<html>", {"Content-Type": "text/html"}),
     "says nothing": lambda request: said(""),
+    "never ends": lambda request: Reply(200, b" " * 40_000_000, {"Content-Type": "application/json"}),
     "answers": lambda request: said("Paris."),
 }
 

@@ -11,6 +11,7 @@ from likewise.reliability.fields import (
     Confidence,
     MalformedOutputError,
     Structure,
+    action_of,
     atomic_findings,
     parse_fields,
     prompt_suffix,
@@ -171,3 +172,24 @@ def test_an_extractor_of_the_users_own_reads_anything():
     failed = reader.read(1, {"cost": 3}).failure
     assert failed.kind is FailureKind.MALFORMED
     assert "KeyError" in failed.message
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ('{"a": 1, "b": [true, null]}', '{"b":[true,null],"a":1.0}', True),
+        ('[{"x": "y"}]', '[ {"x":"y"} ]', True),
+        ("[1, 2]", "[2, 1]", False),  # an array has an order
+        ('{"a": 1}', '{"a": "1"}', False),
+        ('{"a": 1}', '{"a": 1', False),  # broken: a text like any other
+        ("[" * 5_000, "[" * 5_000, True),
+    ],
+)
+def test_answers_that_are_json_are_compared_as_json(one, other, same):
+    compared = [action_of(parse_fields(text), Action(text)).text for text in (one, other)]
+    assert (compared[0] == compared[1]) is same
+
+
+def test_what_is_served_of_a_json_answer_is_as_the_agent_wrote_it():
+    assert parse_fields('{"b": 2,  "a": 1.0}').main_answer == '{"b": 2,  "a": 1.0}'
+    assert action_of(AnswerFields('{"b": 2,  "a": 1.0}'), Action("")).text == '{"a":1,"b":2}'

@@ -60,11 +60,6 @@ def test_a_value_that_differs_is_a_contradiction_whatever_the_judge_says():
 
 
 def test_a_number_that_no_passage_holds_is_not_supported():
-    class Agreeable(ReadingJudge):
-        @staticmethod
-        def read(premise, hypothesis):
-            return (0.95, 0.05, 0.0)
-
     found = ground("Some 400 people work there now.", {"report": REPORT}, Agreeable()).sentences
     assert [(s.status, s.rule) for s in found] == [(Grounding.NOT_FOUND, "slots:missing")]
 
@@ -110,6 +105,53 @@ def test_a_passage_in_a_language_the_judge_does_not_read_costs_that_passage_alon
     assert nothing.share.value is None
     assert "language fr" in nothing.share.reason
     assert "could not be judged" in nothing.unread[0]
+
+
+class Agreeable(ReadingJudge):
+    """Entails whatever it is given, so that the values alone decide."""
+
+    @staticmethod
+    def read(premise, hypothesis):
+        return (0.95, 0.05, 0.0)
+
+
+CARD = '{"payment_id": "gift_card_7359776", "amount": 39, "date": "2024-05-25", "share": 20}'
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("You paid $39 with it.", Grounding.SUPPORTED),  # a record gives amounts without a unit
+        ("You paid $38 with it.", Grounding.NOT_FOUND),
+        ("You paid 20% with it.", Grounding.SUPPORTED),
+        ("You paid with Gift Card 7359776.", Grounding.SUPPORTED),  # the end of an id, after its mark
+        ("You paid with Gift Card 359776.", Grounding.NOT_FOUND),  # not after its mark
+        ("You paid with Gift Card 9776 then.", Grounding.NOT_FOUND),
+        ("You paid on May 25 with it.", Grounding.SUPPORTED),  # a date without its year
+        ("You paid on May 24 with it.", Grounding.NOT_FOUND),
+        ("You paid with it in 2024 already.", Grounding.SUPPORTED),
+        ("You paid with it in 2023 already.", Grounding.NOT_FOUND),
+    ],
+)
+def test_values_of_a_record_are_known_without_unit_kind_or_year(claim, status):
+    (sentence,) = ground(claim, {"tool": CARD}, Agreeable()).sentences
+    assert sentence.status is status, sentence.rule
+
+
+def test_records_are_read_by_their_own_judge_and_prose_by_the_other():
+    class Keeping(ReadingJudge):
+        def __init__(self):
+            self.premises = set()
+
+        def judge(self, pairs, progress=None):
+            self.premises |= {premise for premise, _ in pairs}
+            yield from super().judge(pairs, progress)
+
+    prose, records = Keeping(), Keeping()
+    source = f"The firm has offices in Oslo.\n{CARD}"
+    ground("The firm has offices in Oslo too.", {"both": source}, prose, None, records)
+    assert prose.premises == {"The firm has offices in Oslo."}
+    assert records.premises == {"payment id: gift_card_7359776; amount: 39; date: 2024-05-25; share: 20"}
 
 
 def test_hostile_sources_do_not_break_it():

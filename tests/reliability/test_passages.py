@@ -52,6 +52,7 @@ def test_what_is_quoted_stands_in_the_source():
         == '{"number": "HAT2", "price": 9}'
     )
     assert {"The tool said:", "That is all."} <= {p.text for p in passages}
+    assert {p.text for p in passages if p.record} == set(read(FLIGHT))
 
 
 def test_a_large_object_is_read_by_its_parts_alone():

@@ -1,13 +1,16 @@
 """Faults of the published reliability layer, each beside what it did: the published behaviour fails these tests.
 
-`published_*` restate what the published listing does, so that each test shows that it can fail. Faults of a service
-(CORS, fetching URLs for the caller) belong to the service's tests; label order to the judges' (tests/backends).
+`published_*` restate what the published listing does, so that each test shows that it can fail. FAULTS names the test
+of each fault, here or elsewhere: those of a service (CORS, fetching URLs for the caller) belong to the service's tests,
+label order to the judges'.
 """
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +22,55 @@ from likewise.metrics.total_variance import embedding_total_variance
 from likewise.reliability.citations import canonical_sources
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.verdict import Label
+
+TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "reliability.md"
+HERE, LAYER = "reliability/test_published_faults.py", "reliability/test_layer.py"
+
+FAULTS: dict[str, tuple[str, ...]] = {
+    "all runs failed is 1.0 HIGH": (f"{HERE}::test_all_runs_failed_is_no_evidence",),
+    "one run is 1.0 HIGH": (f"{HERE}::test_one_run_is_no_evidence",),
+    "a failed run shifts the others' fields": (
+        f"{HERE}::test_a_failed_run_leaves_the_fields_of_the_others_in_place",
+        "reliability/test_runner.py::test_a_failed_run_does_not_shift_the_others",
+    ),
+    "two runs thrown away when adaptive escalates": (
+        f"{LAYER}::test_adaptive_goes_on_where_two_runs_contradict_each_other_and_reuses_them",
+    ),
+    "standard and full do the same": (f"{LAYER}::test_full_measures_more_than_standard",),
+    "consensus by exact string": (f"{HERE}::test_consensus_is_no_vote_of_strings",),
+    "agreement by bag of words": (f"{HERE}::test_safe_does_not_agree_with_not_safe",),
+    "audit text cut to 300 characters": (f"{LAYER}::test_the_audit_trail_is_never_cut",),
+    "citations embedded": (f"{HERE}::test_citations_are_compared_as_addresses_not_as_sentences",),
+    "one joined text": (
+        f"{LAYER}::test_two_directions_are_asked_as_a_pair_of_texts",
+        "backends/test_hf_nli.py::test_the_two_texts_are_a_true_pair_not_one_string",
+    ),
+    "label order assumed": (
+        "backends/test_hf_nli.py::test_the_label_order_is_read_from_the_config",
+        "backends/test_onnx_nli.py::test_the_label_order_comes_from_the_config",
+    ),
+    "one direction only": (f"{LAYER}::test_two_directions_are_asked_as_a_pair_of_texts",),
+    "both models loaded on every request": (f"{LAYER}::test_models_load_with_the_first_query_and_once",),
+    "a default mode that the code rejects": (
+        "reliability/test_policy.py::test_the_defaults_are_the_published_ones",
+        "reliability/test_policy.py::test_every_mode_that_is_offered_works",
+    ),
+    "asyncio.run inside a running loop": (
+        "reliability/test_runner.py::test_it_works_inside_a_running_loop_from_both_sides",
+    ),
+    "CORS for all with credentials": ("service/test_limits.py::test_no_other_origin_may_read_answers",),
+    "any URL fetched for the caller": (
+        "service/security/test_outbound.py::test_no_spelling_of_what_is_not_listed_is_dialled",
+        "service/security/test_allow_list.py::test_a_spelling_of_an_address_that_is_not_listed_is_refused",
+    ),
+    "a measured contradiction overwritten with 0.0": (
+        f"{LAYER}::test_a_measured_contradiction_is_kept_through_escalation",
+    ),
+    "a contradiction that reads 0.81 MEDIUM": (f"{HERE}::test_a_contradiction_is_critical_even_where_most_runs_agree",),
+    "twice the total variance": (f"{HERE}::test_the_listing_returns_twice_the_total_variance",),
+}
+"""Fault of the published code to the tests that hold it off."""
 
 SAFE, UNSAFE = "The drug is safe.", "The drug is not safe."
 
@@ -38,6 +90,23 @@ def published_agreement(first, second):
 
 def layer(judge=None):
     return ReliabilityLayer(judge=judge or TableJudge(), encoder=LetterEncoder())
+
+
+def functions(file):
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    return {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("name", sorted({name for names in FAULTS.values() for name in names}))
+def test_every_test_that_is_said_to_hold_a_fault_is_there(name):
+    file, _, function = name.partition("::")
+    assert function in functions(file)
+
+
+def test_the_page_names_the_tests_of_each_fault():
+    rows = [f"| {fault} | {', '.join(f'`{name}`' for name in names)} |" for fault, names in FAULTS.items()]
+    table = PAGE.read_text(encoding="utf-8").split("| fault | test |\n|---|---|\n")[1]
+    assert table.splitlines()[: len(rows) + 1] == rows
 
 
 def test_all_runs_failed_is_no_evidence():

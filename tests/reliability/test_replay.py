@@ -14,8 +14,11 @@ import pytest
 from judges import LetterEncoder, TableJudge
 from likewise.core.errors import AgentError
 from likewise.core.labels import Relation
+from likewise.reliability.agents import current_run
+from likewise.reliability.handling import Handling
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.replay import STUB, ToolRecorder, ToolRefusedError
+from likewise.reliability.runner import RunSettings
 
 LAYER = ReliabilityLayer(5, judge=TableJudge(default=Relation.EQUIVALENT), encoder=LetterEncoder())
 
@@ -102,6 +105,79 @@ def test_a_refund_that_is_not_permitted_is_not_sent(recorder):
     with shop() as (hits, get), pytest.raises(AgentError, match="refund_order: this call changes something"):
         LAYER.wrap(agent_of(recorder, get)).query("Refund 7")
     assert hits == {"/order/7": 1}
+
+
+def test_runs_that_disagree_on_the_amount_send_one_refund_and_the_others_are_refused():
+    asked = []
+
+    def permit(name, arguments):
+        asked.append(arguments["amount"])
+        return True
+
+    with shop() as (hits, get):
+        recorder = ToolRecorder("ask", permit=permit)
+        refund = recorder.wrap(lambda order_id, amount: get(f"/refund/{order_id}/{amount}"), "refund_order")
+        amounts = (10, 12, 10, 12, 10)
+        verdict = LAYER.wrap(lambda query: f"Refunded: {refund('7', amounts[current_run().index])}").query("Refund 7")
+    assert sum(hits.values()) == len(asked) == 1
+    same = amounts.count(asked[0])
+    assert (verdict.runs_agreed, verdict.runs_failed) == (f"{same}/{same}", 5 - same)
+    assert {str(r.failure) for r in verdict.records if not r.good} == {
+        "exception: ToolRefusedError: refund_order: another run has changed something else for this query already"
+    }
+
+
+def test_changes_that_follow_one_another_are_made_once_each_by_whichever_run_comes_first():
+    with shop() as (hits, get):
+        recorder = ToolRecorder("ask", permit=lambda *_: True)
+        change = recorder.wrap(lambda what: get(f"/{what}"), "refund_order")
+
+        def agent(query):
+            return f"{change('cancel')} {change('refund')} {change('refund')}"  # the second refund is a second one
+
+        verdict = LAYER.wrap(agent).query("Refund 7")
+    assert verdict.runs_agreed == "5/5"
+    assert hits == {"/cancel": 1, "/refund": 2}
+
+
+def test_a_run_may_go_on_with_other_changes_after_its_own_call_failed_and_no_other_run_may():
+    with shop() as (hits, get):
+        recorder = ToolRecorder("ask", permit=lambda *_: True)
+
+        def refund_order(way):
+            if way == "card":
+                raise ConnectionError("the line broke")
+            return get(f"/refund/{way}")
+
+        refund = recorder.wrap(refund_order)
+
+        def agent(query):
+            try:
+                return refund("card")
+            except ConnectionError:
+                return refund("cheque")
+
+        verdict = LAYER.wrap(agent).query("Refund 7")
+    assert hits == {"/refund/cheque": 1}
+    assert (verdict.runs_agreed, verdict.runs_failed) == ("1/1", 4)
+
+
+def test_a_second_asking_sends_no_second_refund():
+    """The runs of the second asking have the numbers of the first."""
+    answers = iter(["yes", "no", "yes", "yes"])
+    clash = TableJudge({("yes", "no"): Relation.CONTRADICTORY})
+    layer = ReliabilityLayer(2, judge=clash, handling=Handling(critical="reask"), running=RunSettings(concurrency=1))
+    with shop() as (hits, get):
+        refund = ToolRecorder("ask", permit=lambda *_: True).wrap(lambda: get("/refund"), "refund_order")
+
+        def agent(query):
+            refund()
+            return next(answers)
+
+        verdict = layer.wrap(agent).query("Refund 7")
+    assert verdict.answer == "yes"
+    assert next(answers, None) is None  # it was asked twice
+    assert hits == {"/refund": 1}
 
 
 def test_each_query_has_its_own_record_and_a_tool_works_as_ever_outside():

@@ -13,7 +13,7 @@ from judges import LetterEncoder, TableJudge
 from likewise.backends.budget import Budget
 from likewise.core.errors import AgentError
 from likewise.core.labels import Relation
-from likewise.reliability.agents import current_run
+from likewise.reliability.agents import current_run, runs_under_way
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.runner import RunSettings, is_retryable
 from likewise.reliability.runs import AgentOutput, FailureKind, Usage
@@ -79,14 +79,20 @@ def test_runs_that_fail_are_counted_and_enter_no_score(kind, failing):
     async def agent(query):
         return await (FAULTS[kind] if current_run().index < failing else good)(query)
 
+    async def main():
+        try:
+            return await layer().wrap(agent).aquery("?")
+        finally:
+            assert len(asyncio.all_tasks()) == 1  # this one
+
     began = time.monotonic()
     if failing == 5:
         with pytest.raises(AgentError, match=r"all 5 run\(s\)") as caught:
-            layer().wrap(agent).query("?")
+            asyncio.run(main())
         assert len(caught.value.failures) == 5
         assert {record.failure.kind for record in caught.value.records} == {kind}
     else:
-        verdict = layer().wrap(agent).query("?")
+        verdict = asyncio.run(main())
         assert [record.good for record in verdict.records] == [False] * failing + [True] * (5 - failing)
         assert {r.failure.kind for r in verdict.records if not r.good} == ({kind} if failing else set())
         assert verdict.runs_failed == failing
@@ -101,6 +107,7 @@ def test_runs_that_fail_are_counted_and_enter_no_score(kind, failing):
             assert verdict.decision is Decision.SERVE
     assert time.monotonic() - began < QUICK.deadline + 2  # room for a busy machine; a hang takes 60 s
     assert not left_behind()
+    assert runs_under_way() == 0
 
 
 def test_runs_that_hang_take_a_tenth_more_than_the_deadline_at_most():

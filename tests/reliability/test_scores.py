@@ -113,7 +113,7 @@ def test_the_embedding_form_says_so_and_follows_its_closed_form():
 
 
 def test_pairs_that_cannot_be_judged_leave_the_answer_unmeasured():
-    verdict = layer(FailingJudge(on=["no"])).score(["yes", "no", "yes"])
+    verdict = layer(FailingJudge(on=["snow"])).score(["rain", "snow", "rain"])  # no rule settles these before the judge
     assert verdict.reliability is None
     assert verdict.label is Label.NOT_MEASURED
     assert "could not be judged" in verdict.reliability_estimate.reason

@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
 from likewise.cli.options import AsJson, Debug, Format, MapFile, Paths, Quiet, Strict
-from likewise.cli.run import FailOn, finish
+from likewise.cli.run import FailOn, finish, read_sources
 
 __all__ = ["check"]
 
@@ -39,7 +39,7 @@ def check(
     from likewise.reliability.layer import ReliabilityLayer
 
     layer = ReliabilityLayer()
-    sources = {str(path): path.read_text(encoding="utf-8", errors="replace") for path in source or ()}
+    sources = read_sources(source)
     groups = _groups(runs, format, map_file, strict)
     if not groups:
         say("error: there is nothing to check")
@@ -64,9 +64,9 @@ def _groups(
     from likewise.core.group import group_rollouts
     from likewise.formats.registry import read_rollouts
     from likewise.reliability.batch import read_log
-    from likewise.reliability.recording import is_log, record_from_json, records_of_rollouts
+    from likewise.reliability.recording import record_from_json, records_of_rollouts
 
-    logs = [path for path in paths if format is None and map_file is None and path.is_file() and is_log(path)]
+    logs, others = ([], paths) if format is not None or map_file is not None else _logs_among(paths)
     groups: list[tuple[str, str, list[Any]]] = []
     for path in logs:
         for line, entry in enumerate(read_log(path).values(), 1):
@@ -76,7 +76,6 @@ def _groups(
                 for i, run in enumerate(trail if isinstance(trail, list) else [])
             ]
             groups.append((str(entry.get("id", line)), str(entry.get("query", "")), records))
-    others = [path for path in paths if path not in logs]
     if others:
         found = read_rollouts(others, format=format, mapping=map_file, strict=strict)
         for group in group_rollouts(found):
@@ -84,3 +83,18 @@ def _groups(
             users = [seen.text for seen in first.observations if seen.source == "user"] if first else []
             groups.append((group.task_id, users[-1] if users else "", records_of_rollouts(group.rollouts)))
     return groups
+
+
+def _logs_among(paths: list[Path]) -> tuple[list[Path], list[Path]]:
+    """Audit logs, those in folders too, and the files and folders that hold something else."""
+    from likewise.formats.walk import SUFFIXES, find_files
+    from likewise.reliability.recording import is_log
+
+    logs, others = list[Path](), list[Path]()
+    for path in paths:
+        files = find_files([path], SUFFIXES)[0] if path.is_dir() else [path]
+        found = [file for file in files if file.is_file() and is_log(file)]
+        logs += found
+        if len(found) < len(files):
+            others.append(path)
+    return logs, others

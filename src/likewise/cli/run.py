@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import traceback
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,13 +14,13 @@ import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
 from likewise.cli.judge_options import InputPrice, MaxCost, OutputPrice, finite
-from likewise.cli.options import AsJson, Debug, Quiet
+from likewise.cli.options import AgentEndpoint, AgentModel, AsJson, Debug, Quiet
 
 if TYPE_CHECKING:
     from likewise.reliability.batch import Asked, Batch
     from likewise.reliability.layer import ReliabilityLayer
 
-__all__ = ["FailOn", "finish", "load_function", "run"]
+__all__ = ["FailOn", "finish", "load_function", "read_sources", "run"]
 
 
 class FailOn(StrEnum):
@@ -39,13 +40,8 @@ def run(
             metavar="MODULE:FUNCTION",
         ),
     ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            help="Base URL of an OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY only.", metavar="URL"
-        ),
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="The endpoint's model.", metavar="NAME")] = None,
+    endpoint: AgentEndpoint = None,
+    model: AgentModel = None,
     structured: Annotated[
         bool, typer.Option("--structured", help="Ask the endpoint for fields: answer, findings, sources.")
     ] = False,
@@ -157,21 +153,30 @@ def finish(entries: list[dict[str, Any]], fail_on: FailOn, *, quiet: bool, as_js
 
 
 def _queries(query: list[str] | None, queries: Path | None, source: list[Path] | None) -> list[Asked]:
-    from likewise.core.errors import RolloutFormatError
     from likewise.reliability.batch import Asked, read_queries
 
-    sources: dict[str, str] = {}
-    for path in source or ():
-        try:
-            sources[str(path)] = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise RolloutFormatError(str(path), "not UTF-8 text", expected="a text file as a source") from None
+    if any(not text.strip() for text in query or ()):
+        raise typer.BadParameter("a question is empty", param_hint="--query")
+    sources = read_sources(source)
     asked = [Asked(text, text, sources or None) for text in dict.fromkeys(query or ())]
     for each in read_queries(queries) if queries is not None else ():
         asked.append(Asked(each.id, each.query, each.sources or sources or None))
     if not asked:
         raise typer.BadParameter("ask something: --query TEXT or --queries FILE")
     return asked
+
+
+def read_sources(paths: list[Path] | None) -> dict[str, str]:
+    """The texts that answers are checked against, by the name of their file."""
+    from likewise.core.errors import RolloutFormatError
+
+    sources: dict[str, str] = {}
+    for path in paths or ():
+        try:
+            sources[str(path)] = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise RolloutFormatError(str(path), "not UTF-8 text", expected="a text file as a source") from None
+    return sources
 
 
 def _layer(runs: int | None, mode: str, error: float, deadline: float) -> ReliabilityLayer:
@@ -191,16 +196,10 @@ def load_function(name: str) -> Any:  # noqa: ANN401 - a user's object
         raise typer.BadParameter(
             f"{name!r} is not of the form module:function, as in my_agent:answer", param_hint="--agent"
         )
-    sys.path.insert(0, "")
+    found = _imported(module_name)
     try:
-        found: Any = importlib.import_module(module_name)
         for part in path.split("."):
             found = getattr(found, part)
-    except ImportError as problem:
-        raise typer.BadParameter(
-            f"{module_name!r} cannot be imported from this folder or the installed packages: {problem}",
-            param_hint="--agent",
-        ) from None
     except AttributeError as problem:
         raise typer.BadParameter(f"{name!r}: {problem}", param_hint="--agent") from None
     from likewise.reliability.agents import as_agent
@@ -210,6 +209,20 @@ def load_function(name: str) -> Any:  # noqa: ANN401 - a user's object
     except TypeError as problem:
         raise typer.BadParameter(f"{name!r}: {problem}", param_hint="--agent") from None
     return found
+
+
+def _imported(module_name: str) -> Any:  # noqa: ANN401 - a user's module
+    """The module. Whatever its code raises or exits with is its own fault, and said to be so."""
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(module_name)
+    except ImportError as problem:
+        why = f"cannot be imported from this folder or the installed packages: {problem}"
+    except (Exception, SystemExit) as problem:
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        where = "" if isinstance(problem, SyntaxError) else f" ({Path(last.filename).name}, line {last.lineno})"
+        why = f"fails while it is imported: {type(problem).__name__}: {problem}{where}"
+    raise typer.BadParameter(f"{module_name!r} {why}", param_hint="--agent")
 
 
 def _endpoint(url: str, model: str, structured: bool, temperature: float | None) -> Any:  # noqa: ANN401 - an agent

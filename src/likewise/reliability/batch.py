@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,9 @@ from likewise.reliability.recording import LOG_SCHEMA, query_key
 from likewise.reliability.runs import RunRecord
 from likewise.reliability.verdict import Verdict
 from likewise.reliability.wrapped import WrappedAgent
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["Asked", "Batch", "Outcome", "read_log", "read_queries", "run_batch"]
 
@@ -56,7 +61,7 @@ def read_queries(path: Path) -> list[Asked]:
     """Queries of a JSON Lines file: each line a text, or `{"query": text or messages, "id": ..., "sources": {...}}`.
 
     Raises:
-        RolloutFormatError: A line is neither, or two have one id.
+        RolloutFormatError: A line is neither, two have one id, or there is no query.
         OSError: The file cannot be read.
     """
     asked: list[Asked] = []
@@ -65,12 +70,17 @@ def read_queries(path: Path) -> list[Asked]:
             value = {"query": value}
         if not isinstance(value, dict) or not isinstance(value.get("query", value.get("messages")), str | list):
             raise RolloutFormatError(str(path), "no query", line=line, expected='a text, or {"query": ...}')
+        text = value.get("query", value.get("messages"))
+        if not text or (isinstance(text, str) and not text.strip()):
+            raise RolloutFormatError(str(path), "an empty query", line=line)
         sources = value.get("sources")
         if sources is not None and not (
             isinstance(sources, dict) and all(isinstance(text, str) for text in sources.values())
         ):
             raise RolloutFormatError(str(path), "sources that are no texts by name", line=line, pointer="/sources")
-        asked.append(Asked(str(value.get("id", line)), value.get("query", value.get("messages")), sources))
+        asked.append(Asked(str(value.get("id", line)), text, sources))
+    if not asked:
+        raise RolloutFormatError(str(path), "no query in it", expected='lines of JSON: a text, or {"query": ...}')
     ids = [each.id for each in asked]
     twice = next((name for name in ids if ids.count(name) > 1), None) if len(set(ids)) < len(ids) else None
     if twice is not None:
@@ -129,8 +139,11 @@ async def run_batch(
 
     Returns:
         All outcomes. A query whose runs all failed has an error, and is run again next time.
+
+    Raises:
+        BlockingIOError: Another batch is adding to the log.
+        RolloutFormatError: The log holds something else.
     """
-    known = read_log(log) if log is not None and log.exists() else {}
     outcomes: dict[int, Outcome] = {}
     slots = anyio.Semaphore(parallel)
 
@@ -138,7 +151,7 @@ async def run_batch(
 
         async def one(place: int, asked: Asked) -> None:
             key = query_key(asked.query, {**settings, "id": asked.id, "sources": dict(asked.sources or {})})
-            entry = known.get(key)
+            entry = sink.known.get(key)
             if entry is not None and entry.get("error") is None:
                 outcomes[place] = Outcome(asked, entry, resumed=True)
             else:
@@ -147,9 +160,12 @@ async def run_batch(
                 sink.write(outcomes[place].entry)
             task.advance()
 
-        async with anyio.create_task_group() as group:
-            for place, asked in enumerate(queries):
-                group.start_soon(one, place, asked)
+        try:
+            async with anyio.create_task_group() as group:
+                for place, asked in enumerate(queries):
+                    group.start_soon(one, place, asked)
+        except BaseExceptionGroup as failures:  # the first ended the others
+            raise failures.exceptions[0] from None
     return Batch([outcomes[place] for place in range(len(queries))])
 
 
@@ -169,20 +185,23 @@ async def _ask(agent: WrappedAgent, asked: Asked, key: str) -> Outcome:
 
 
 class _Log:
-    """Adds lines to a file, each flushed as it comes; nothing where there is no file."""
+    """Adds lines to a file, each flushed as it comes; nothing where there is no file. `known` is what was there."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._file = path, None if path is None else self._open(path)
-
-    @staticmethod
-    def _open(path: Path) -> IO[str]:
-        if path.exists():
-            with path.open("r+b") as file:  # a line that a kill cut short goes, so that the next stands on its own
-                whole = 0
-                for raw in file:
-                    whole += len(raw) if raw.endswith(b"\n") else 0
-                file.truncate(whole)
-        return path.open("a", encoding="utf-8")
+        self.known: dict[str, dict[str, Any]] = {}
+        self._file: IO[str] | None = None
+        if path is None:
+            return
+        self._file = path.open("a", encoding="utf-8")
+        try:
+            if not path.is_file():
+                raise OSError(errno.EINVAL, "no file that can be added to and read again", str(path))
+            _hold(self._file, path)
+            self.known = read_log(path)
+            _drop_torn_end(path)
+        except BaseException:
+            self._file.close()
+            raise
 
     def write(self, entry: Mapping[str, Any]) -> None:
         if self._file is not None:
@@ -195,3 +214,29 @@ class _Log:
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
+
+
+def _hold(file: IO[str], path: Path) -> None:
+    """Keep others from adding to the file until it is closed: both would ask the same, and tear each other's lines.
+
+    Raises:
+        BlockingIOError: Another is adding to it.
+    """
+    if sys.platform == "win32":  # it has no such lock
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as problem:
+        why = "another run is adding to this log; wait for it, or give each run a log of its own"
+        raise BlockingIOError(problem.errno, why, str(path)) from None
+    except OSError:  # a file system without locks
+        return
+
+
+def _drop_torn_end(path: Path) -> None:
+    """A line that a kill cut short goes, so that the next stands on its own."""
+    with path.open("r+b") as file:
+        whole = 0
+        for raw in file:
+            whole += len(raw) if raw.endswith(b"\n") else 0
+        file.truncate(whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,6 +22,12 @@ __all__ = ["Endpoint", "EndpointError"]
 
 _MESSAGE_CAP = 400
 """Characters of what an endpoint says that an error repeats."""
+MOST_BYTES = 32 * 2**20
+"""Of one response: more than the longest outputs that are read, for all samples of a request."""
+
+
+class _TooLongError(ValueError):
+    """A response of more than MOST_BYTES."""
 
 
 class EndpointError(RuntimeError):
@@ -86,7 +92,7 @@ class Endpoint:
 
         key = os.environ.get(self._key_variable, "").strip() or "none"  # local servers take any
         # No retries and no time-out here: the runner has both, and one clock for them.
-        http = DefaultAsyncHttpxClient(verify=_trusted())
+        http = DefaultAsyncHttpxClient(verify=_trusted(), event_hooks={"response": [_bound]})
         return AsyncOpenAI(api_key=key, base_url=self.url, max_retries=0, timeout=None, http_client=http)
 
     def _messages(self, query: Any) -> list[Any]:  # noqa: ANN401 - text, or a list of messages
@@ -134,15 +140,36 @@ class Endpoint:
     def _told(self, problem: Exception) -> EndpointError:
         """The same without the key, should the endpoint repeat it: failures are kept in the audit trail."""
         key = os.environ.get(self._key_variable, "").strip()
-        words = " ".join(str(problem).split())
+        too_long = isinstance(problem.__cause__, _TooLongError)
+        words = " ".join(str(problem.__cause__ if too_long else problem).split())
         words = (words.replace(key, "***") if len(key) > 3 else words)[:_MESSAGE_CAP]
-        retryable = type(problem).__name__ in ("APIConnectionError", "APITimeoutError")
+        retryable = not too_long and type(problem).__name__ in ("APIConnectionError", "APITimeoutError")
         return EndpointError(
             f"{self.url or 'OpenAI'}: {words or type(problem).__name__}",
             getattr(problem, "status_code", None),
             getattr(problem, "response", None),
             True if retryable else None,
         )
+
+
+async def _bound(response: Any) -> None:  # noqa: ANN401 - of the HTTP library that the client brings, whichever it is
+    """Let a response's body end with an error where it is too long: a run's memory is not the endpoint's to fill."""
+    stream = response.stream
+    kind: Any = next(each for each in type(stream).__mro__ if each.__name__ == "AsyncByteStream")
+
+    class Bounded(kind):  # type: ignore[misc]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            read = 0
+            async for piece in stream:
+                read += len(piece)
+                if read > MOST_BYTES:
+                    raise _TooLongError(f"a response of more than {MOST_BYTES // 2**20} MiB")
+                yield piece
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    response.stream = Bounded()
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from likewise.backends.sentences import split_sentences
 from likewise.core.rollout import Action, JsonValue
+from likewise.core.state_text import canonical_json
 
 __all__ = [
     "AnswerFields",
@@ -216,4 +217,14 @@ def atomic_findings(findings: tuple[str, ...]) -> tuple[str, ...]:
 
 def action_of(fields: AnswerFields, action: Action) -> Action:
     """What is compared: the main answer in place of the text it was read from, and the tool calls."""
-    return Action(fields.main_answer, action.tool_calls)
+    return Action(_as_json(fields.main_answer), action.tool_calls)
+
+
+def _as_json(answer: str) -> str:
+    """An answer that is a JSON object or array in its canonical form: the order of keys is no other answer."""
+    if answer[:1] not in ("{", "["):
+        return answer
+    try:
+        return canonical_json(json.loads(answer))
+    except (ValueError, RecursionError):
+        return answer

@@ -2,7 +2,8 @@
 
 Agreement among runs says nothing about truth. Each sentence of an answer is read against the passages of the sources
 that are nearest to it; a judge says whether a passage supports or contradicts it, and the slot guard checks that its
-numbers, dates and names of things stand in that passage.
+numbers, dates and names of things stand in that passage. Records (objects of JSON) are no sentences, and may have a
+judge of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from enum import StrEnum
 import numpy as np
 
 from likewise.backends.judge_each import judge_each
-from likewise.backends.slots import extract_slots, slot_verdict
+from likewise.backends.slots import Slot, SlotKind, extract_slots, same_value, slot_verdict
 from likewise.core.errors import LabelError
 from likewise.core.estimate import Estimate
 from likewise.core.labels import Entailment, Judgement, Relation
@@ -31,6 +32,11 @@ CONTRADICTED_ABOVE = 0.7
 MOST_SENTENCES = 60
 """Sentences of an answer that are checked."""
 _WORD = re.compile(r"\w+")
+_PLAIN = frozenset((SlotKind.MONEY, SlotKind.PERCENT, SlotKind.QUANTITY, SlotKind.NUMBER, SlotKind.YEAR))
+"""Kinds whose value ends in a number: a record gives "price: 117" for $117."""
+_SHORTEST_ID = 4
+"""Characters of an identifier from which it may stand for a longer one that ends in it."""
+_Judged = dict[tuple[str, str], Judgement]
 
 
 class Grounding(StrEnum):
@@ -96,6 +102,7 @@ def ground(
     sources: Sequence[Source] | Mapping[str, str],
     judge: Judge,
     encoder: Encoder | None = None,
+    records: Judge | None = None,
 ) -> GroundingReport:
     """Check each sentence of an answer against the sources.
 
@@ -105,6 +112,7 @@ def ground(
         judge: Reads (passage, sentence); the probabilities with the passage as premise count, so that a directed NLI is
             wanted: a passage that says more than the sentence supports it all the same.
         encoder: Finds passages by meaning; by shared words alone where None.
+        records: Reads (passage, sentence) in place of `judge` where the passage is a record.
 
     Returns:
         The report; its share is undefined where the answer makes no claim, or none could be judged.
@@ -117,15 +125,7 @@ def ground(
         spans = spans[:MOST_SENTENCES]
     claims = [(text, start, end) for text, start, end in spans if _is_claim(text)]
     near = _nearest([text for text, _, _ in claims], passages, encoder)
-    pairs = [(passage.text, text) for (text, _, _), found in zip(claims, near, strict=True) for passage in found]
-    distinct = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
-    judged, problem = dict[tuple[str, str], Judgement](), ""
-    for pair, outcome in judge_each(judge, distinct):
-        if isinstance(outcome, LabelError):
-            problem = problem or str(outcome)
-        else:
-            judged[pair] = outcome
-    judged.update((pair, Judgement.certain(Relation.EQUIVALENT, "identical")) for pair in pairs if pair[0] == pair[1])
+    judged, problem = _read(claims, near, judge, records or judge)
     decided = {
         (start, end): _decide(text, start, end, found, judged)
         for (text, start, end), found in zip(claims, near, strict=True)
@@ -141,6 +141,24 @@ def ground(
     if claims and missed == len(claims):
         return GroundingReport(sentences, Estimate.undefined(f"no sentence could be judged: {problem}"), tuple(unread))
     return GroundingReport(sentences, wilson_share(supported, len(claims) - missed, "claim"), tuple(unread))
+
+
+def _read(
+    claims: Sequence[tuple[str, int, int]], near: Sequence[Sequence[Passage]], prose: Judge, records: Judge
+) -> tuple[_Judged, str]:
+    """What the judges say of (passage, sentence), and why they could not say it of some."""
+    judged, problem = _Judged(), ""
+    for judge, wanted in ((prose, False), (records, True)):
+        passages = zip(claims, near, strict=True)
+        pairs = [(p.text, text) for (text, _, _), found in passages for p in found if p.record is wanted]
+        for pair, outcome in judge_each(judge, list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))):
+            if isinstance(outcome, LabelError):
+                problem = problem or str(outcome)
+            else:
+                judged[pair] = outcome
+        same = Judgement.certain(Relation.EQUIVALENT, "identical")
+        judged.update((pair, same) for pair in pairs if pair[0] == pair[1])
+    return judged, problem
 
 
 def _is_claim(text: str) -> bool:
@@ -188,8 +206,7 @@ def _decide(
             return said(i, Grounding.CONTRADICTED, 1.0, verdict.rule)
     entails, contradicts = triples[best][Entailment.ENTAILS], triples[worst][Entailment.CONTRADICTS]
     if int(np.argmax(triples[best])) == Entailment.ENTAILS:
-        missing = _values(claim) - _values(" ".join(passage.text for passage in near))
-        if missing:
+        if _lacks_values(claim, near):
             return said(best, Grounding.NOT_FOUND, None, "slots:missing")
         return said(best, Grounding.SUPPORTED, float(entails), "nli")
     if contradicts > CONTRADICTED_ABOVE:
@@ -197,5 +214,21 @@ def _decide(
     return said(best, Grounding.NOT_FOUND, None, "nli")
 
 
-def _values(text: str) -> set[tuple[object, ...]]:
-    return {slot.value for slot in extract_slots(text)}
+def _lacks_values(claim: str, near: Sequence[Passage]) -> bool:
+    """Whether the claim has a value that none of the passages has."""
+    there = [slot for passage in near for slot in extract_slots(passage.text)]
+    return not all(any(_may_be(slot, found) for found in there) for slot in extract_slots(claim))
+
+
+def _may_be(wanted: Slot, found: Slot) -> bool:
+    """Whether a value of a passage may be the one that a claim states, though written without its unit or its kind."""
+    if wanted.kind is found.kind and same_value(wanted, found):
+        return True
+    first, second = str(wanted.value[-1]), str(found.value[-1])
+    kinds = {wanted.kind, found.kind}
+    if SlotKind.NUMBER in kinds and kinds <= _PLAIN | {SlotKind.IDENTIFIER}:
+        return first == second
+    if kinds == {SlotKind.IDENTIFIER}:  # "gift card 7359776" is gift_card_7359776
+        short, long = sorted((first, second), key=len)
+        return len(short) >= _SHORTEST_ID and long.endswith(f"_{short}")
+    return kinds == {SlotKind.YEAR, SlotKind.DATE} and str(found.value[0]) == str(wanted.value[0])

@@ -107,9 +107,10 @@ class ReliabilityLayer:
 
     @cached_property
     def grounding_judge(self) -> Judge:
-        """What reads a passage and a sentence: the judge's directed part where it has one, else the judge.
+        """What reads a passage of prose and a sentence: the judge's directed part where it has one, else the judge.
 
         The embedded judge knows the relation of two actions, which is the same both ways; support has a direction.
+        Records of JSON are read by the judge itself, which has seen tool outputs (design/0022 has the figures).
         """
         directed: Judge = getattr(self.judge, "directed", self.judge)
         return directed
@@ -195,7 +196,7 @@ class ReliabilityLayer:
             text = next(r.fields.main_answer for r in records if r.index == number and r.fields is not None)
         grounding: GroundingReport | None = None
         if sources and text:
-            grounding = ground(text, sources, self.grounding_judge, self.encoder)
+            grounding = ground(text, sources, self.grounding_judge, self.encoder, self.judge)
         decision, reasons, verb = decide(found, self.handling, grounding)
         verdict = Verdict(
             query=query if isinstance(query, str) else repr(query),

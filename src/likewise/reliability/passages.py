@@ -38,7 +38,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a source: `text` is what is read, `quote` what stands there between `start` and `end`."""
+    """A part of a source: `text` is what is read, `quote` what stands there between `start` and `end`.
+
+    A `record` is an object of JSON, its `text` a list of facts and no sentence.
+    """
 
     source: str
     text: str
@@ -46,6 +49,7 @@ class Passage:
     start: int
     end: int
     words: frozenset[str]
+    record: bool = False
 
 
 def spans_of(text: str, offset: int = 0) -> list[tuple[str, int, int]]:
@@ -63,17 +67,17 @@ def passages_of(sources: Sequence[Source]) -> tuple[list[Passage], list[str]]:
     passages: list[Passage] = []
     unread = []
     for source in sources:
-        for text, start, end in _parts(source.text):
+        for text, start, end, record in _parts(source.text):
             if len(passages) + WINDOW > MOST_PASSAGES:
                 unread.append(f"{source.name} from character {start} on")
                 break
             words = frozenset(_WORD.findall(text.casefold()))
-            passages.append(Passage(source.name, text, source.text[start:end], start, end, words))
+            passages.append(Passage(source.name, text, source.text[start:end], start, end, words, record))
     return passages, unread
 
 
-def _parts(text: str) -> Iterator[tuple[str, int, int]]:
-    """What is read, with its place: prose in windows of sentences, JSON by objects."""
+def _parts(text: str) -> Iterator[tuple[str, int, int, bool]]:
+    """What is read, with its place and whether it is a record: prose in windows of sentences, JSON by objects."""
     position = begun = 0
     while position < len(text):
         position = _after_space(text, position)
@@ -81,7 +85,7 @@ def _parts(text: str) -> Iterator[tuple[str, int, int]]:
         if found is not None:
             yield from _windows(text, begun, position)
             facts, position = found
-            yield from facts
+            yield from ((*fact, True) for fact in facts)
             begun = position
         else:
             line_end = text.find("\n", position)
@@ -89,11 +93,11 @@ def _parts(text: str) -> Iterator[tuple[str, int, int]]:
     yield from _windows(text, begun, len(text))
 
 
-def _windows(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+def _windows(text: str, start: int, end: int) -> Iterator[tuple[str, int, int, bool]]:
     spans = spans_of(text[start:end], start)
     for i, (_, first, _) in enumerate(spans):
         for _, _, last in spans[i : i + WINDOW]:
-            yield text[first:last], first, last
+            yield text[first:last], first, last, False
 
 
 def _after_space(text: str, position: int) -> int:

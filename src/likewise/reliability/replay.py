@@ -4,6 +4,9 @@ Within one query each distinct call of a reading tool is made once and its resul
 changes something is stubbed in all runs (and can be made once, after the verdict, by `commit`), or made once after
 asking. A tool that nobody knows to be reading counts as one that changes something.
 
+What is changed is what one run would change: a run that wants another change than those made so far is refused, so that
+runs which disagree on the amount don't send two refunds.
+
 Which run a call belongs to is told by its context. A framework may call tools in threads without one; while runs are
 under way, such a call is refused where it changes something, since it could be the same refund for the fifth time.
 """
@@ -33,6 +36,8 @@ __all__ = ["ToolRecorder", "ToolRefusedError", "Writes"]
 
 STUB = {"status": "noted", "note": "this call is carried out once, after all runs have been compared"}
 Tool = Callable[..., Any]
+_Key = tuple[str, str, int]
+"""Name, arguments, and how often they were called before in the same try of a run."""
 
 
 class ToolRefusedError(RuntimeError):
@@ -54,6 +59,7 @@ class Writes(StrEnum):
 class _Call:
     """One distinct call of one query."""
 
+    key: _Key
     thread_lock: threading.Lock = field(default_factory=threading.Lock)
     task_lock: anyio.Lock | None = None
     begun: bool = False
@@ -62,18 +68,31 @@ class _Call:
 
 
 @dataclass(slots=True)
-class _Record:
-    calls: dict[tuple[str, str, int], _Call] = field(default_factory=dict)
-    seen: dict[tuple[int, int], Counter[tuple[str, str]]] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+class _History:
+    """What one try of one run has called, and which changes it has gone through, made by itself or replayed."""
 
-    def call(self, run: tuple[int, int], name: str, arguments: str) -> _Call:
+    info: RunInfo  # kept, so that its identity stays its own
+    seen: Counter[tuple[str, str]] = field(default_factory=Counter)
+    changes: set[_Key] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Record:
+    """What was called for one query; `changes` are the calls made that change something."""
+
+    calls: dict[_Key, _Call] = field(default_factory=dict)
+    histories: dict[tuple[int, int], _History] = field(default_factory=dict)
+    changes: set[_Key] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    asking: threading.Lock = field(default_factory=threading.Lock)
+
+    def call(self, info: RunInfo, name: str, arguments: str) -> tuple[_Call, _History]:
         """The n-th call with these arguments in this try of this run is the n-th in all of them: an agent may poll."""
         with self.lock:
-            seen = self.seen.setdefault(run, Counter())
-            key = (name, arguments, seen[name, arguments])
-            seen[name, arguments] += 1
-            return self.calls.setdefault(key, _Call())
+            history = self.histories.setdefault((id(info), info.attempt), _History(info))
+            key = (name, arguments, history.seen[name, arguments])
+            history.seen[name, arguments] += 1
+            return self.calls.setdefault(key, _Call(key)), history
 
 
 class ToolRecorder:
@@ -140,11 +159,11 @@ class ToolRecorder:
                 if info is None:
                     self._check_alone(called)
                     return await tool(*args, **kwargs)
-                call, arguments = self._call(info, called, tool, args, kwargs)
+                call, begins = self._call(info, called, tool, args, kwargs)
                 if call.task_lock is None:
                     call.task_lock = anyio.Lock()
                 async with call.task_lock:
-                    if self._begin(call, called, arguments, info):
+                    if begins():
                         self._end(call, await tool(*args, **kwargs))
                     return call.result
 
@@ -156,9 +175,9 @@ class ToolRecorder:
             if info is None:
                 self._check_alone(called)
                 return tool(*args, **kwargs)
-            call, arguments = self._call(info, called, tool, args, kwargs)
+            call, begins = self._call(info, called, tool, args, kwargs)
             with call.thread_lock:
-                if self._begin(call, called, arguments, info):
+                if begins():
                     self._end(call, tool(*args, **kwargs))
                 return call.result
 
@@ -189,19 +208,20 @@ class ToolRecorder:
 
     def _call(
         self, info: RunInfo, name: str, tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[_Call, dict[str, Any]]:
+    ) -> tuple[_Call, Callable[[], bool]]:
+        """The call among those of its query, and what tells, under the call's lock, whether it is to be made now."""
         with self._lock:
             record = self._records.setdefault(info.scope, _Record())
-        bound = inspect.signature(tool).bind(*args, **kwargs)
-        arguments = dict(bound.arguments)
-        return record.call(
-            (info.index, info.attempt), name, json.dumps(arguments, sort_keys=True, default=repr)
-        ), arguments
+        arguments = dict(inspect.signature(tool).bind(*args, **kwargs).arguments)
+        call, history = record.call(info, name, json.dumps(arguments, sort_keys=True, default=repr))
+        return call, partial(self._begin, call, arguments, record, history)
 
-    def _begin(self, call: _Call, name: str, arguments: Mapping[str, Any], info: RunInfo) -> bool:
+    def _begin(self, call: _Call, arguments: Mapping[str, Any], record: _Record, history: _History) -> bool:
         """Whether the tool is to be called now; else its result is known, or an error is raised."""
+        name = call.key[0]
         if call.done:
-            info.replays.append(name)
+            history.changes |= {call.key} & record.changes
+            history.info.replays.append(name)
             return False
         if self.reads(name):
             return True
@@ -209,12 +229,17 @@ class ToolRecorder:
             raise ToolRefusedError(f"{name}: this call was begun in another run and its outcome is not known")
         if self.writes is Writes.STUB:
             self._end(call, self._stub)
-            info.replays.append(name)
+            history.info.replays.append(name)
             return False
-        permitted = self.writes is Writes.ASK and self._permit is not None and self._permit(name, arguments)
-        if not permitted:
-            raise ToolRefusedError(f"{name}: this call changes something and was not permitted")
-        call.begun = True
+        with record.asking:  # one at a time: of two runs that want different changes, one is asked about
+            if not record.changes <= history.changes:
+                raise ToolRefusedError(f"{name}: another run has changed something else for this query already")
+            permitted = self.writes is Writes.ASK and self._permit is not None and self._permit(name, arguments)
+            if not permitted:
+                raise ToolRefusedError(f"{name}: this call changes something and was not permitted")
+            call.begun = True
+            record.changes.add(call.key)
+            history.changes.add(call.key)
         return True
 
     @staticmethod
