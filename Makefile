@@ -25,8 +25,13 @@ RELEASE_READY := $(RELEASE)/.ready
 # Peers pin versions that exclude ours.
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
+# What fits the judge's head and measures it.
+JUDGE := .venv-judge
+JUDGE_READY := $(JUDGE)/.ready
+SILVER = --silver $(LABELS)/silver/action_pairs_train.jsonl --variants $(LABELS)/silver/action_variants_train.jsonl
+WITNESSES = --gold $(LABELS)/gold/action_pairs_dev.jsonl --made build/judge/made.jsonl --cache build/judge/witnesses.jsonl
 
-.PHONY: setup check test docs test-docs wheel wheel-check licences sbom audit figures coverage mutation test-slow test-data test-learned test-train test-ray test-integrations test-crewai test-service fuzz demo bench bench-peers bench-train clean
+.PHONY: setup check test docs test-docs wheel wheel-check transcript licences sbom audit figures coverage mutation test-slow test-data test-learned test-train test-ray test-integrations test-crewai test-service fuzz demo bench bench-peers bench-train judge-accuracy clean
 
 setup: $(READY)
 
@@ -42,6 +47,8 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pip check
+	$(BIN)/python tools/release/offline_audit.py
 
 test: $(READY)
 	$(BIN)/pytest --numprocesses logical --dist loadfile -m 'not data and not slow and not torch and not ray and not service and not integrations'
@@ -77,7 +84,7 @@ $(TORCH_READY): pyproject.toml
 
 # Training of the learned metric: the tests that need PyTorch.
 test-learned: $(TORCH_READY)
-	$(TORCH)/bin/pytest -m 'torch and not slow' tests/learned tests/evaluation/test_fit.py tests/cli/test_fit.py
+	$(TORCH)/bin/pytest -m 'torch and not slow' tests/learned tests/evaluation/test_fit.py tests/cli/test_fit.py tests/docs/test_mico_single_file.py
 
 # Training of agents: rewards, trainers and the smallest pipeline, on PyTorch and TRL.
 test-train: $(TORCH_READY)
@@ -141,6 +148,10 @@ wheel: $(RELEASE_READY)
 wheel-check: wheel
 	$(RELEASE)/bin/python tools/release/wheel_check.py dist/likewise-*.whl $(if $(EXTRAS),--extras $(EXTRAS))
 
+# The README from top to bottom in an empty environment, with the time of each step: docs/first_ten_minutes.md. Minutes.
+transcript: $(READY) wheel
+	$(BIN)/python tools/release/readme_transcript.py dist/likewise-*.whl --extras llm serve
+
 # docs/licences.md, from what is installed here.
 licences: $(READY)
 	$(BIN)/python tools/release/licences.py
@@ -149,7 +160,8 @@ licences: $(READY)
 sbom: wheel
 	tools/release/sbom.sh $(RELEASE) dist
 
-# Known weaknesses of the same installation. Asks the advisory service; without it this fails and says so.
+# Known weaknesses of the same installation. Asks the advisory service; without it this fails and says so. What can be known
+# without asking is part of `check`.
 audit: wheel
 	tools/release/audit.sh $(RELEASE) dist
 
@@ -179,6 +191,7 @@ bench: $(READY)
 $(PEERS_READY): benchmarks/peers-requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PEERS)/bin/python -m pip install --quiet torch==2.13.0
 	$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers-requirements.txt
 	$(PEERS)/bin/python -m pip install --quiet --no-deps --editable .
 	touch $(PEERS_READY)
@@ -187,9 +200,23 @@ $(PEERS_READY): benchmarks/peers-requirements.txt
 bench-peers: $(PEERS_READY)
 	$(PEERS)/bin/python benchmarks/judge_peers.py --model $(MODEL)
 
+$(JUDGE_READY): pyproject.toml
+	$(PYTHON) -m venv $(JUDGE)
+	$(JUDGE)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(JUDGE)/bin/python -m pip install --quiet --editable . --group judge
+	touch $(JUDGE_READY)
+
+# The embedded judge on labelled actions, held out: make judge-accuracy LABELS=folder that holds gold/ and silver/.
+# The network is asked once (about 15 minutes on two quiet cores; goes on where it was stopped).
+judge-accuracy: $(JUDGE_READY)
+	mkdir -p build/judge
+	$(JUDGE)/bin/python tools/nli/actions.py $(SILVER) --out build/judge/made.jsonl --seed 7 --most 100
+	$(JUDGE)/bin/python tools/nli/witnesses.py $(SILVER) $(WITNESSES)
+	$(JUDGE)/bin/python benchmarks/judge_accuracy.py $(SILVER) $(WITNESSES)
+
 # Training with every reward, five seeds: hours on two cores. Goes on where it was stopped.
 bench-train: $(TORCH_READY)
 	OMP_NUM_THREADS=1 $(TORCH)/bin/python benchmarks/tiny_training.py --seeds 0 1 2 3 4 --folder build/tiny
 
 clean:
-	rm -rf $(VENV) $(CLIENTS) $(TORCH) $(RAY) $(FRAMEWORKS) $(CREWAI) $(PEERS) $(DOCS) $(RELEASE) build dist demo .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(CLIENTS) $(TORCH) $(RAY) $(FRAMEWORKS) $(CREWAI) $(PEERS) $(JUDGE) $(DOCS) $(RELEASE) build dist demo .mypy_cache .ruff_cache .pytest_cache

@@ -61,7 +61,8 @@ FORMATS = (
 )
 FIGURES = "rsd, aligned_rsd, total_variance, contradiction_share, success_rate, pass_hat_k, cv"
 GATES = (
-    "rsd, rsd_normalised, aligned_rsd, total_variance, agreement, contradiction_share, contradiction_max, success_rate"
+    "rsd, rsd_normalised, rsd_share, aligned_rsd, total_variance, agreement, contradiction_share, contradiction_max, "
+    "success_rate"
 )
 SUFFIXES = ".csv, .eval, .json, .jsonl, .ndjson, .parquet, .traj, .tsv"
 KEYLESS: Mapping[str, str | None] = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}

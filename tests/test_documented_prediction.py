@@ -31,7 +31,7 @@ def test_the_page_shows_the_committed_numbers(results):
     for number in results["numbers"]:
         auroc = number["auroc"]
         shown = f"{auroc['value'] * 100:.0f} % [{auroc['low'] * 100:.0f} to {auroc['high'] * 100:.0f}]"
-        assert f"| {number['title']} | {shown} | {number['auroc_p']:.2f} |" in page
+        assert f"| {number['title']} | {shown} | {number['auroc_p_value']:.2f} |" in page
 
 
 def test_nothing_is_told_from_chance_as_the_page_says(results):

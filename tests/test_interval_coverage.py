@@ -44,6 +44,13 @@ def test_one_task_is_covered_and_never_given_no_width(study):
         assert row["zero_width"] == 0
 
 
+def test_runs_of_two_lengths_are_covered_over_the_turns_that_were_seen(study):
+    rows = study.two_lengths(60, np.random.default_rng(5))
+    assert min(row["coverage"] for row in rows) >= 0.95 - slack(0.95, 60)
+    # What the limit leaves out is what has not come yet: the study must show that, too.
+    assert all(row["coverage_of_all_ten_turns"] <= row["coverage"] for row in rows)
+
+
 def test_the_jackknife_t_interval_fails_where_runs_agree_as_was_found_before(study, monkeypatch):
     monkeypatch.setattr(study, "RUNS", (3,))
     rows = study.single_task(200, np.random.default_rng(3))

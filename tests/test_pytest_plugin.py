@@ -83,7 +83,7 @@ def test_the_marker_gives_defaults_that_a_call_overrides(user):
             number = count()
             answers = ["Yes.", "No.", "Yes."]
             agent = lambda query: answers[next(number)]
-            consistency(agent, "q", max_contradiction=2)
+            consistency(agent, "q", max_contradiction=None)
             number = count()
             consistency(agent, "q")
     """)

@@ -25,6 +25,14 @@ FLOORS = (
     ("1", ("metrics", "formats", "backends")),
     ("0", ("core",)),
 )
+SETTINGS = """
+[run]
+source_pkgs = likewise
+data_file = {folder}/data
+parallel = true
+patch = subprocess
+"""
+"""Of coverage; the last line lets it see the tests' own processes, and the commands that tests start."""
 FAST = "not data and not slow and not torch and not ray and not service and not integrations"
 
 
@@ -55,14 +63,19 @@ def table(by_room: Mapping[str, tuple[int, int]]) -> str:
 
 def measured(arguments: list[str], folder: Path) -> Mapping[str, Any]:
     """Run the tests under coverage; a failed test ends this."""
-    tool = [sys.executable, "-m", "coverage"]
-    data = f"--data-file={folder / 'data'}"
-    tests = subprocess.run(
-        [*tool, "run", data, "--source=likewise", "-m", "pytest", "-q", "-m", FAST, *arguments], cwd=ROOT, check=False
-    )
+    settings = folder / "settings"
+    settings.write_text(SETTINGS.format(folder=folder), encoding="utf-8")
+
+    def coverage(*words: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
+        tool = [sys.executable, "-m", "coverage", words[0], f"--rcfile={settings}"]
+        return subprocess.run([*tool, *words[1:]], cwd=ROOT, check=check)
+
+    spread = ["--numprocesses", "logical", "--dist", "loadfile"]
+    tests = coverage("run", "-m", "pytest", "-q", *spread, "-m", FAST, *arguments, check=False)
     if tests.returncode:
         sys.exit(f"the tests ended with {tests.returncode}; coverage of failed tests is not stated")
-    subprocess.run([*tool, "json", data, "-q", "-o", str(folder / "report.json")], cwd=ROOT, check=True)
+    coverage("combine", "-q")
+    coverage("json", "-q", "-o", str(folder / "report.json"))
     found: dict[str, Any] = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     return found
 

@@ -4,7 +4,7 @@
         consistency(agent, "Refund order 12", k=5, max_contradiction=0.7, min_agreement=0.6)
 
     def test_last_night(consistency):
-        consistency.recorded("runs/", fail_on=["mean rsd_normalised > 0.4", "flaky"])
+        consistency.recorded("runs/", fail_on=["mean rsd_share > 0.4", "flaky"])
 
 Loaded by pytest at every start, so nothing heavy is imported before a test asks for the fixture. The fixtures
 `likewise_judge` and `likewise_encoder` can be overridden to measure with others.
@@ -31,6 +31,7 @@ THRESHOLDS = {
     "max_contradiction": "contradiction_max >",
     "max_rsd": "rsd >",
     "max_rsd_normalised": "rsd_normalised >",
+    "max_rsd_share": "rsd_share >",
     "min_agreement": "agreement <",
     "min_success_rate": "success_rate <",
 }
@@ -90,7 +91,7 @@ class Consistency:
         k: int | None = None,
         passes: Callable[[Any], bool] | None = None,
         fail_on: Iterable[str] | None = None,
-        **thresholds: float,
+        **thresholds: float | None,
     ) -> GroupScore:
         """Run an agent k times on one question and check how alike the runs are.
 
@@ -100,7 +101,8 @@ class Consistency:
             k: Runs; the marker's k, else 5.
             passes: Whether an output solves the task, for success and pass^k.
             fail_on: Gates, as for `likewise report --fail-on`.
-            **thresholds: max_contradiction, max_rsd, max_rsd_normalised, min_agreement, min_success_rate.
+            **thresholds: max_contradiction, max_rsd, max_rsd_normalised, max_rsd_share,
+                min_agreement, min_success_rate; None takes back what the marker asks for.
 
         Returns:
             Everything measured, for assertions of your own.
@@ -130,7 +132,7 @@ class Consistency:
         format: str | None = None,
         pool: bool = False,
         config: str | None = None,
-        **thresholds: float,
+        **thresholds: float | None,
     ) -> Evaluation:
         """Read recorded runs and check each task, and the means.
 
@@ -159,7 +161,7 @@ class Consistency:
         self._check(evaluation, gates)
         return evaluation
 
-    def _gates(self, fail_on: Iterable[str] | None, thresholds: dict[str, float]) -> list[str]:
+    def _gates(self, fail_on: Iterable[str] | None, thresholds: dict[str, float | None]) -> list[str]:
         """Gates of the call, else of the marker; thresholds of the call come over those of the marker."""
         defaults = {name: value for name, value in self._defaults.items() if name not in ("k", "fail_on")}
         merged = {**defaults, **thresholds}
@@ -167,7 +169,7 @@ class Consistency:
             raise TypeError(f"no threshold {', '.join(unknown)}; there are {', '.join(THRESHOLDS)}")
         texts = self._defaults.get("fail_on", ()) if fail_on is None else fail_on
         listed = [texts] if isinstance(texts, str) else list(texts)
-        return listed + [f"{THRESHOLDS[name]} {value}" for name, value in merged.items()]
+        return listed + [f"{THRESHOLDS[name]} {value}" for name, value in merged.items() if value is not None]
 
     def _evaluate(self, rollouts: Iterable[Any], *, pool: bool = False, rules: ToolRules | None = None) -> Evaluation:
         from likewise.evaluation.evaluate import evaluate
@@ -176,11 +178,15 @@ class Consistency:
         return evaluate(rollouts, judge=judge, encoder=encoder, pool=pool, rules=rules)
 
     def _check(self, evaluation: Evaluation, gates: GateSettings) -> None:
+        from likewise.evaluation.gate_checks import out_of_reach, reach_of_evaluation
         from likewise.evaluation.gates import check_gates
 
+        problem, _ = out_of_reach(gates, reach_of_evaluation(evaluation), evaluation.signature.gamma)
+        if problem is not None:
+            raise ValueError(problem)
         report = check_gates(evaluation, gates)
         properties = self._request.node.user_properties  # they end in pytest's own JUnit file
-        for name in ("rsd", "rsd_normalised", "success_rate"):
+        for name in ("rsd", "rsd_normalised", "rsd_share", "success_rate"):
             value = getattr(evaluation.summary, name).value
             properties.append((f"likewise_{name}", "not measured" if value is None else f"{value:.4g}"))
         if report.failures:

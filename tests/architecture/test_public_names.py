@@ -41,7 +41,7 @@ PARAMETERS = {
     "fit_rsd": "rollouts * options= soft= judge= encoder= rules= store= progress= pool= demo=",
     "group_rollouts": "rollouts",
     "label_pairs": "group * judge rules= store= progress=",
-    "monte_carlo_rsd": "turn_distance pairs n_rollouts gamma confidence=",
+    "monte_carlo_rsd": "turn_distance pairs n_rollouts gamma confidence= largest=",
     "pass_at_k": "successes attempts k",
     "pass_hat_k": "successes attempts k",
     "read_rollouts": "paths * format= mapping= strict= progress=",

@@ -78,6 +78,36 @@ def test_tasks_of_one_side_are_named(invoke, version):
     assert "1 task only in the candidate, not compared: task 7" in words
 
 
+def test_a_candidate_that_lost_a_task_does_not_pass_in_silence(invoke, version):
+    base, candidate = version("b.jsonl", 0), version("c.jsonl", 0, TASKS[1:])
+    result = invoke("compare", base, candidate, "-q", "--fail-on", "worse")
+    assert result.exit_code == 1
+    assert "failed: the candidate lacks 1 task of the base: task 0" in result.stderr
+    result = invoke("compare", base, candidate, "-q", "--fail-on", "worse", "--partial")
+    assert result.exit_code == 0
+    assert "warning: 1 task only in the base, not compared: task 0" in result.stderr
+    result = invoke("compare", candidate, base, "-q", "--fail-on", "worse")
+    assert result.exit_code == 0
+    assert "warning: 1 task only in the candidate" in result.stderr
+
+
+def test_runs_that_nobody_repeated_do_not_pass(invoke, runs_file, line):
+    once = runs_file([line(task, "0", [], turns=call("get_a")) for task in TASKS])
+    result = invoke("compare", once, once, "-q", "--fail-on", "worse")
+    assert result.exit_code == 1
+    assert "failed: RSD decides and was measured on both sides of no shared task" in result.stderr
+    assert invoke("compare", once, once, "-q").exit_code == 0
+
+
+def test_a_judge_that_answers_nothing_ends_with_four(invoke, runs_file, line):
+    runs = runs_file([line(task, run, [f"It is {run}."]) for task in TASKS for run in ("wet", "cold")])
+    address = "http://127.0.0.1:9"
+    result = invoke(
+        "compare", runs, runs, "-q", "--no-store", "--judge", "llm:m", "--judge-url", address, "--fail-on", "worse"
+    )
+    assert result.exit_code == 4, result.output
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

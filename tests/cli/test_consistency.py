@@ -23,7 +23,8 @@ OPTIONS = {
     for name, command in ALL.items()
 }
 READS_RUNS = {name for name, command in ALL.items() if any(option.metavar == "RUNS" for option in command.params)}
-JUDGES = {name for name, options in OPTIONS.items() if "--store" in options} - {"doctor"}
+PAIRLESS = {"doctor", "grade"}  # they keep what was answered too, but judge no pairs: what settles pairs is not theirs
+JUDGES = {name for name, options in OPTIONS.items() if "--store" in options} - PAIRLESS
 
 MEANINGS = {
     "--debug": {"flag"},
@@ -114,6 +115,11 @@ def test_every_command_that_judges_has_all_options_of_judges(name):
     wanted = {"--judge", "--judge-url", "--parallel", "--timeout", "--answer-tokens", "--swap", "--max-cost"}
     wanted |= {"--input-price", "--output-price", "--sure-from", "--store", "--no-store", "--config", "--tools"}
     assert wanted <= OPTIONS[name].keys()
+
+
+def test_grading_takes_all_options_of_a_chat_model_that_costs_money():
+    wanted = {"--judge", "--judge-url", "--parallel", "--timeout", "--answer-tokens", "--max-cost", "--input-price"}
+    assert wanted | {"--output-price", "--store", "--no-store"} <= OPTIONS["grade"].keys()
 
 
 def test_short_spellings_mean_the_same_everywhere():

@@ -74,13 +74,13 @@ def filled(url):
 
 def test_runs_and_verdicts_are_written_to_files(invoke, filled, tmp_path):
     runs, verdicts = tmp_path / "runs.jsonl", tmp_path / "verdicts.jsonl"
-    result = invoke("db", "export", "--runs", "--agent", "bot", "-o", runs)
+    result = invoke("db", "export", "--rollouts", "--agent", "bot", "-o", runs)
     assert result.exit_code == 0, result.output
     assert "wrote 4 run(s)" in result.stderr
     assert len(read_rollouts([runs])) == 4
     assert invoke("db", "export", "--since", "2026-03-11", "-o", verdicts).exit_code == 0
     assert [json.loads(line)["id"] for line in verdicts.read_text().splitlines()] == ["b"]
-    nobody = invoke("db", "export", "--runs", "-o", runs)
+    nobody = invoke("db", "export", "--rollouts", "-o", runs)
     assert nobody.exit_code == 2
     assert "runs of several" in " ".join(nobody.output.split())
 
@@ -109,7 +109,7 @@ def test_a_database_that_cannot_be_used_is_told_without_its_password(invoke, url
     assert "hunter2" not in result.output
 
 
-@pytest.mark.parametrize(("name", "flags"), [("runs.csv", ["--runs", "--agent", "bot"]), ("verdicts.csv", [])])
+@pytest.mark.parametrize(("name", "flags"), [("runs.csv", ["--rollouts", "--agent", "bot"]), ("verdicts.csv", [])])
 def test_an_export_in_a_format_that_there_is_not_is_refused(invoke, tmp_path, name, flags):
     result = invoke("db", "export", *flags, "-o", tmp_path / name)
     assert result.exit_code == 2

@@ -32,7 +32,7 @@ def test_a_gate_that_is_not_passed_ends_with_one_and_names_task_and_number(invok
 
 
 def test_gates_that_are_passed_end_with_zero(invoke, runs):
-    result = invoke("report", runs, "-q", "--fail-on", "rsd > 0.5", "--fail-on", "pass^4 < 0")
+    result = invoke("report", runs, "-q", "--fail-on", "rsd > 0.5", "--fail-on", "mean pass^4 < 0.5")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
@@ -66,3 +66,40 @@ def test_a_figure_that_was_not_measured_does_not_pass_its_gate(invoke, runs_file
     result = invoke("report", path, "-q", "--fail-on", "success_rate < 0.5")
     assert result.exit_code == 1
     assert "success_rate is not measured well enough" in result.stderr
+
+
+def test_gates_that_nobody_can_pass_or_fail_are_refused_before_anything_is_judged(invoke, runs):
+    for texts, message in (
+        (["rsd > 0.5", "rsd < 0.5"], "cannot both be passed: every value fails one of them"),
+        (["rsd > 5"], "can never fail: rsd lies between 0 and 5"),
+        (["rsd_normalised > 0.4"], "cannot fail here: runs of so few turns reach a rsd_normalised of 0.2 at most"),
+        (["pass^8 < 0.5"], "pass^8 needs 8 runs of a task, and no task here has more than 4"),
+    ):
+        result = invoke("report", runs, "-q", *(option for text in texts for option in ("--fail-on", text)))
+        assert result.exit_code == 2, texts
+        assert message in " ".join(result.output.replace("\u2502", " ").split())
+
+
+def test_gates_of_the_settings_and_of_the_command_line_are_seen_together(invoke, runs, tmp_path):
+    settings = tmp_path / "likewise.toml"
+    settings.write_text('[gates]\nfail_on = ["rsd < 0.5"]\n')
+    assert invoke("report", runs, "-q", "--config", settings, "--fail-on", "rsd > 0.4").exit_code == 2
+    settings.write_text('[gates]\nfail_on = ["rsd > 0.5", "rsd < 0.5"]\n')
+    result = invoke("report", runs, "-q", "--config", settings)
+    assert (result.exit_code, "at gates.fail_on" in result.stderr) == (2, True)
+
+
+def test_one_turn_runs_that_differ_fail_the_gate_that_ten_turn_runs_would(invoke, runs):
+    # Four other tools in four runs: distance 1/2 in all pairs of the one turn, 0.5 of the 1 that one turn allows.
+    result = invoke("report", runs, "-q", "--fail-on", "rsd_share > 0.4")
+    assert result.exit_code == 1
+    assert "failed: task apart: rsd_share 0.5 > 0.4" in result.stderr
+    assert "task same" not in result.stderr
+
+
+def test_flaky_fails_where_nobody_could_tell(invoke, runs_file, line):
+    silent = [{"action": {"tool_calls": [{"name": "get_a", "arguments": {}}]}}]
+    path = runs_file([line("t", run, [], turns=silent, success=None) for run in "12"])
+    result = invoke("report", path, "-q", "--fail-on", "flaky")
+    assert result.exit_code == 1
+    assert "whether it is flaky is not measured" in result.stderr

@@ -174,3 +174,18 @@ def test_where_nothing_could_be_labelled_the_reasons_are_written_and_ci_is_told(
     path.write_text(json.dumps({"a": "x" * 60_000, "b": "y"}))
     refused(invoke("label", path, "--out", out), 4, "no pair could be labelled")
     assert [line["relation"] for line in lines(out)] == [None]
+
+
+def test_runs_of_any_layout_are_labelled_by_a_mapping_and_packed_ones_too(invoke, tmp_path):
+    rows = [{"frage": "Q", "antwort": text} for text in ("Yes.", "Yes.", "No.")]
+    runs, mapping = tmp_path / "runs.json.gz", tmp_path / "map.toml"
+    runs.write_bytes(gzip.compress(json.dumps(rows).encode()))
+    mapping.write_text('task = "frage"\nanswer = "antwort"\n')
+    plain = labelled(invoke, tmp_path, runs, "--map", mapping)
+    assert [(line["place"]["task"], line["rule"] == "identical") for line in plain] == [("Q", True), ("Q", False)]
+    refused = invoke("label", runs, "--map", mapping, "--format", "tau2", "--out", tmp_path / "x.jsonl")
+    assert refused.exit_code == 2
+    mapping.write_text('task = "frage"\nantwort = "antwort"\n')
+    refused = invoke("label", runs, "--map", mapping, "--out", tmp_path / "x.jsonl")
+    assert refused.exit_code in (2, 3)
+    assert "map.toml: unknown key 'antwort'" in refused.stderr

@@ -58,6 +58,7 @@ def history_names():
 
 
 NAMES = {
+    "README.md": lambda: {"my_agent": agent},
     "docs/history.md": history_names,
     "docs/judges.md": lambda: {"judge_id": judge().judge_id},
     "docs/reliability.md": lambda: {

@@ -1,7 +1,7 @@
 """Writes docs/licences.md: what likewise needs, base and extra by extra, under which licence, and the weights.
 
 What is installed is read, in every environment that make has made; a package that is in none of them is named as such.
-Run: python tools/release/licences.py [--check]
+Run: python tools/release/licences.py [--check] [--also FOLDER ...]   (site-packages of further environments)
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def licence_of(distribution: Distribution) -> str | None:
     return next((name for text in texts for pattern, name in KNOWN_TEXTS if re.search(pattern, text, re.S)), None)
 
 
-def installed(root: Path = ROOT) -> dict[str, Distribution]:
-    """Packages by name, of all environments beside the repository; the first that has one counts."""
-    folders = sorted(root.glob(".venv*/lib/python3*/site-packages"))
+def installed(root: Path = ROOT, also: Iterable[Path] = ()) -> dict[str, Distribution]:
+    """Packages by name, of all environments beside the repository, then of others; the first that has one counts."""
+    folders = [*sorted(root.glob(".venv*/lib/python3*/site-packages")), *also]
     found: dict[str, Distribution] = {}
     for folder in folders:
         for each in distributions(path=[str(folder)]):
@@ -90,10 +90,10 @@ def closure(requirements: Iterable[str], packages: dict[str, Distribution]) -> t
     return found, missing
 
 
-def page(root: Path = ROOT) -> tuple[str, list[str]]:
+def page(root: Path = ROOT, also: Iterable[Path] = ()) -> tuple[str, list[str]]:
     """The page, and the packages whose licence is not known."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    packages = installed(root)
+    packages = installed(root, also)
     lines = [
         "# Licences",
         "",
@@ -129,8 +129,9 @@ def main() -> None:
     """Write the page, or with --check say whether a licence is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a licence is not stated")
+    parser.add_argument("--also", type=Path, nargs="*", default=[], help="site-packages of further environments")
     options = parser.parse_args()
-    text, unknown = page()
+    text, unknown = page(also=options.also)
     if not options.check:
         PAGE.write_text(text, encoding="utf-8")
         print(f"{PAGE.relative_to(ROOT)} written")

@@ -32,6 +32,12 @@ USES = {
     "learned": "from likewise.learned.network import load_torch; load_torch()",
     "train": "import trl, peft, accelerate; from likewise.training import grpo",
     "ray": "import ray; from likewise.backends.ray_judge import RayJudge",
+    "openai-agents": "import agents; from likewise.reliability.integrations import openai_agents",
+    "langchain": "import langchain_core, langgraph.graph; from likewise.reliability.integrations import langchain",
+    "pydantic-ai": "import pydantic_ai; from likewise.reliability.integrations import pydantic_ai",
+    "ag2": "import ag2.config.openai; from likewise.reliability.integrations import ag2",
+    "autogen": "import autogen_agentchat, autogen_ext; from likewise.reliability.integrations import autogen",
+    "crewai": "import crewai; from likewise.reliability.integrations import crewai",
 }
 """What shows that an extra is whole: the module of ours that needs it."""
 
@@ -89,11 +95,29 @@ def check_base(wheel: Path, folder: Path) -> None:
 
 
 def check_extra(wheel: Path, extra: str, folder: Path) -> None:
-    """Import what needs the extra, in an environment with this extra alone."""
+    """Import what needs the extra, in an environment with this extra alone, which is removed again."""
     started = time.monotonic()
     programs = environment_with(wheel, extra, folder / extra)
     run([str(programs / "python"), "-c", USES[extra]], folder, OPENAI_API_KEY="a-key")
-    print(f"{extra}: works alone; {time.monotonic() - started:.0f} s")
+    packages = len(json.loads(run([str(programs / "pip"), "list", "--format", "json"], folder)))
+    size = sum(each.lstat().st_size for each in (folder / extra).rglob("*"))
+    print(
+        f"{extra}: works alone; {packages} packages, {size / 1e6:.0f} MB, {time.monotonic() - started:.0f} s",
+        flush=True,
+    )
+    shutil.rmtree(folder / extra)
+
+
+def check_extras(wheel: Path, extras: list[str], folder: Path) -> list[str]:
+    """Try each extra alone, and give what was said of those that do not work."""
+    failed = []
+    for extra in extras:
+        try:
+            check_extra(wheel, extra, folder)
+        except SystemExit as problem:
+            print(f"{extra}: does not work: {problem}", flush=True)
+            failed.append(extra)
+    return failed
 
 
 def main() -> None:
@@ -105,8 +129,8 @@ def main() -> None:
     check_contents(options.wheel.resolve())
     with tempfile.TemporaryDirectory() as name:
         check_base(options.wheel.resolve(), Path(name))
-        for extra in options.extras:
-            check_extra(options.wheel.resolve(), extra, Path(name))
+        if failed := check_extras(options.wheel.resolve(), options.extras, Path(name)):
+            sys.exit(f"extras that do not work alone: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import typer
 
 from likewise.cli.errors import plain_errors, say
 from likewise.cli.judge_options import finite
-from likewise.cli.options import AsJson, Debug, Quiet
+from likewise.cli.options import AgentEndpoint, AgentModel, AsJson, Debug, Quiet
 
 __all__ = ["collect"]
 
@@ -28,13 +28,8 @@ def collect(
             metavar="MODULE:FUNCTION",
         ),
     ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(
-            help="Base URL of an OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY only.", metavar="URL"
-        ),
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="The endpoint's model.", metavar="NAME")] = None,
+    endpoint: AgentEndpoint = None,
+    model: AgentModel = None,
     temperature: Annotated[
         float, typer.Option(help="Temperature of the endpoint.", metavar="NUMBER", min=0.0, callback=finite)
     ] = 1.0,

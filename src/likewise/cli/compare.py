@@ -10,44 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    finite,
-    judge_from_options,
-)
+from likewise.cli.judge_options import JudgeOptions, finite, judge_from_options
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
-    ConfigFile,
     Debug,
     Format,
-    Gamma,
     HtmlFile,
     JsonFile,
     JunitFile,
-    Length,
     MapFile,
     MarkdownFile,
-    NoStore,
     Pool,
     Quiet,
+    RulesAndStore,
+    ScoringFlags,
     Seed,
-    Soft,
-    Store,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
-from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
     from likewise.evaluation.change import Comparison
@@ -89,6 +69,7 @@ def _fail_on(names: list[str] | None) -> list[str]:
 
 
 @plain_errors
+@takes_groups
 def compare(
     base: Annotated[
         Path, typer.Argument(help="Runs (file or folder) or JSON report of the base.", metavar="BASE", callback=_side)
@@ -96,6 +77,7 @@ def compare(
     candidate: Annotated[
         Path, typer.Argument(help="Runs or JSON report of the candidate.", metavar="CANDIDATE", callback=_side)
     ],
+    *,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,6 +97,12 @@ def compare(
             callback=_fail_on,
         ),
     ] = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial", help="Let --fail-on pass though the candidate lacks tasks or figures that the base has."
+        ),
+    ] = False,
     json_path: JsonFile = None,
     markdown_path: MarkdownFile = None,
     junit_path: JunitFile = None,
@@ -132,26 +120,12 @@ def compare(
     ] = 0.8,
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Gamma = 0.8,
-    length_policy: Length = LengthPolicy.ABSORB,
-    soft: Soft = False,
+    scoring: ScoringFlags,
     seed: Seed = 0,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     pool: Pool = False,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -171,42 +145,34 @@ def compare(
     from likewise.evaluation.sides import is_report, read_side
     from likewise.evaluation.versions import Measuring
     from likewise.formats.registry import read_rollouts
-    from likewise.scoring.score import ScoringOptions
 
-    rules = load_rules(config, tools_files, quiet=quiet)
+    rules = kept.rules(quiet=quiet)
     progress = progress_display(quiet)
     reports = [is_report(path) for path in (base, candidate)]
     chosen = None
     if not all(reports):
-        chosen = judge_from_options(
-            judge,
-            url=judge_url,
-            parallel=parallel,
-            timeout=timeout,
-            answer_tokens=answer_tokens,
-            swap=swap,
-            max_cost=max_cost,
-            input_price=input_price,
-            output_price=output_price,
-            sure_from=sure_from,
-            quiet=quiet,
-        )
+        chosen = judge_from_options(judging, quiet=quiet)
     sides = [
         read_side(path)
         if report
         else read_rollouts([path], format=format, mapping=map_file, strict=strict, progress=progress)
         for path, report in zip((base, candidate), reports, strict=True)
     ]
-    options = ScoringOptions(gamma=gamma, length_policy=length_policy, soft=soft)
-    with open_store(store, no_store or all(reports)) as label_store:
+    with kept.open_store(needed=not all(reports)) as label_store:
         how = Measuring(
-            judge=chosen, rules=rules, store=label_store, options=options, seed=seed, progress=progress, pool=pool
+            judge=chosen,
+            rules=rules,
+            store=label_store,
+            options=scoring.options(),
+            seed=seed,
+            progress=progress,
+            pool=pool,
         )
-        first, second, between, warnings = _measured(how, (str(base), str(candidate)), sides)
+        first, second, between, warnings, unjudged = _measured(how, (str(base), str(candidate)), sides)
     comparison = compared(
         first, second, deciding=metric or ("rsd",), k=k, between=between, power=power, seed=seed, warnings=warnings
     )
-    written = _write(comparison, fail_on or [], targets)
+    written = _write(comparison, fail_on or [], partial, targets)
     if not quiet and STANDARD_OUTPUT not in targets.values():
         from rich.console import Console
 
@@ -215,36 +181,42 @@ def compare(
         render_comparison(comparison, Console())
     if not quiet and written:
         say(f"wrote {' and '.join(written)}")
-    _end(comparison, fail_on or [])
+    if unjudged:  # a comparison of nothing must not pass in CI
+        say(f"error: no pair of actions of {' and of '.join(unjudged)} could be judged; the warnings say why")
+        raise typer.Exit(ExitCode.BACKEND)
+    _end(comparison, fail_on or [], partial)
 
 
 def _measured(
     how: Measuring, names: tuple[str, str], sides: Sequence[Side | RolloutSet]
-) -> tuple[Side, Side, dict[str, TwoVersions] | None, list[str]]:
-    """Both sides, the comparison of their runs where both were read as runs, and their warnings."""
+) -> tuple[Side, Side, dict[str, TwoVersions] | None, list[str], list[str]]:
+    """Both sides, the comparison of their runs where both were read as runs, their warnings, and who was not judged."""
     from likewise.evaluation.sides import Side, side_of
 
     warnings: list[str] = []
+    unjudged: list[str] = []
 
     def known(word: str, name: str, evaluation: Evaluation) -> Side:
         if evaluation.summary.valid == 0:
             say(f"error: no run of {name} could be scored; `likewise inspect` says why")
             raise typer.Exit(ExitCode.INPUT)
         warnings.extend(f"{word}: {warning}" for warning in evaluation.warnings)
+        if evaluation.judge_use.distinct_pairs and not evaluation.judge_use.by_rule:
+            unjudged.append(name)
         return side_of(evaluation, name)
 
     one, other = sides
     if not isinstance(one, Side) and not isinstance(other, Side):
         first, second, between = how.both(one, other)
-        return known("base", names[0], first), known("candidate", names[1], second), between, warnings
+        return known("base", names[0], first), known("candidate", names[1], second), between, warnings, unjudged
     base, candidate = (
         side if isinstance(side, Side) else known(word, name, how.one(side))
         for word, name, side in zip(("base", "candidate"), names, sides, strict=True)
     )
-    return base, candidate, None, warnings
+    return base, candidate, None, warnings, unjudged
 
 
-def _write(comparison: Comparison, fail_on: list[str], targets: dict[str, str | None]) -> list[str]:
+def _write(comparison: Comparison, fail_on: list[str], partial: bool, targets: dict[str, str | None]) -> list[str]:
     """Write what was asked for and return the files; nothing is written before everything is rendered."""
     from likewise.report.compare_html import comparison_html
     from likewise.report.compare_json import comparison_as_json
@@ -254,16 +226,21 @@ def _write(comparison: Comparison, fail_on: list[str], targets: dict[str, str | 
     faces: dict[str, Callable[[], str]] = {
         "--json": lambda: json.dumps(comparison_as_json(comparison), indent=2, allow_nan=False) + "\n",
         "--markdown": lambda: comparison_markdown(comparison),
-        "--junit": lambda: comparison_junit(comparison, fail_on),
+        "--junit": lambda: comparison_junit(comparison, fail_on, partial=partial),
         "--html": lambda: comparison_html(comparison),
     }
     return write_faces(targets, lambda option: faces[option]())
 
 
-def _end(comparison: Comparison, fail_on: list[str]) -> None:
+def _end(comparison: Comparison, fail_on: list[str], partial: bool) -> None:
+    """Exit code 1 with the reasons where the build fails; what was not compared is told in any case."""
     from likewise.report.compare_junit import comparison_failures
+    from likewise.report.compare_words import unmatched
 
-    failures = comparison_failures(comparison, fail_on)
+    if fail_on:
+        for line in unmatched(comparison):
+            say(f"warning: {line}")
+    failures = comparison_failures(comparison, fail_on, partial=partial)
     for failure in failures[:SHOWN]:
         say(f"failed: {failure}")
     if len(failures) > SHOWN:

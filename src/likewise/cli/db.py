@@ -183,7 +183,9 @@ def export(
             metavar="FILE",
         ),
     ],
-    runs: Annotated[bool, typer.Option("--runs", help="Runs that `likewise report` reads, not verdicts.")] = False,
+    rollouts: Annotated[
+        bool, typer.Option("--rollouts", help="Runs that `likewise report` reads, not verdicts.")
+    ] = False,
     agent: Annotated[str | None, typer.Option(help="Of this agent alone.", metavar="NAME")] = None,
     version: Annotated[str | None, typer.Option(help="Of this version alone.", metavar="NAME")] = None,
     task: Annotated[str | None, typer.Option(help="Of this task alone.", metavar="NAME")] = None,
@@ -198,11 +200,11 @@ def export(
     from likewise.cli.targets import check_targets
 
     check_targets({"--out": str(output)}, [], overwrite=True)
-    if runs and agent is None:
+    if rollouts and agent is None:
         raise typer.BadParameter(
             "runs of several agents would be compared with each other; name one", param_hint="--agent"
         )
-    written = (".jsonl", ".jsonl.gz") if runs else (".jsonl", ".parquet")
+    written = (".jsonl", ".jsonl.gz") if rollouts else (".jsonl", ".parquet")
     if not output.name.casefold().endswith(written):
         raise typer.BadParameter(f"{output}: name a file that ends in {' or '.join(written)}", param_hint="--out")
     with open_history(database) as store:
@@ -211,5 +213,5 @@ def export(
 
         moment = None if since is None else since.replace(tzinfo=UTC)
         wanted = VerdictFilter(agent=agent, version=version, task=task, since=moment)
-        count = (export_rollouts if runs else export_verdicts)(store, output, wanted)
-    say(f"wrote {count} {'run(s)' if runs else 'verdict(s)'} to {output}")
+        count = (export_rollouts if rollouts else export_verdicts)(store, output, wanted)
+    say(f"wrote {count} {'run(s)' if rollouts else 'verdict(s)'} to {output}")

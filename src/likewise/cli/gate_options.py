@@ -13,8 +13,12 @@ from likewise.cli.options import load_config
 if TYPE_CHECKING:
     from likewise.evaluation.gate_rules import GateSettings
     from likewise.evaluation.gates import GateReport
+    from likewise.formats.rollout_set import RolloutSet
+    from likewise.scoring.score import ScoringOptions
 
-__all__ = ["FailOn", "end_with_gates", "load_gates"]
+__all__ = ["FailOn", "check_reach", "end_with_gates", "load_gates"]
+
+WHERE = "'--fail-on' or [gates]"
 
 SHOWN = 20
 """Failures that are named on standard error; the rest is counted."""
@@ -44,15 +48,43 @@ FailOn: TypeAlias = Annotated[
 ]
 
 
-def load_gates(config: Path | None, fail_on: list[str] | None) -> GateSettings:
+def load_gates(config: Path | None, fail_on: list[str] | None, gamma: float | None = None) -> GateSettings:
     """The gates of the settings and of `--fail-on` together.
 
     Raises:
         ConfigError: The settings cannot be used.
+        BadParameter: Gates cannot be passed together, or one says nothing with this discount.
     """
+    from likewise.evaluation.gate_checks import out_of_range
     from likewise.evaluation.gate_rules import gate_settings
 
-    return gate_settings(load_config(config).table("gates")).with_gates(fail_on or ())
+    settings = gate_settings(load_config(config).table("gates"))
+    try:
+        settings = settings.with_gates(fail_on or ())
+    except ValueError as problem:
+        raise typer.BadParameter(str(problem), param_hint=WHERE) from None
+    for gate in settings.every():
+        if nothing := out_of_range(gate, gamma):
+            raise typer.BadParameter(nothing, param_hint=WHERE)
+    return settings
+
+
+def check_reach(settings: GateSettings, rollouts: RolloutSet, options: ScoringOptions) -> None:
+    """Refuse gates that these runs cannot fail, before anything is judged; name the tasks that cannot.
+
+    Raises:
+        BadParameter: A gate that no task here can fail, or that needs more runs than any has.
+    """
+    from likewise.core.group import group_rollouts
+    from likewise.evaluation.gate_checks import out_of_reach, reach_of_groups
+
+    if not settings.any:
+        return
+    problem, warnings = out_of_reach(settings, reach_of_groups(group_rollouts(rollouts), options), options.gamma)
+    if problem is not None:
+        raise typer.BadParameter(problem, param_hint=WHERE)
+    for warning in warnings:
+        say(f"warning: {warning}")
 
 
 def end_with_gates(gates: GateReport) -> None:

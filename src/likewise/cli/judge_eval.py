@@ -10,21 +10,9 @@ from typing import Annotated
 import typer
 
 from likewise.cli.errors import plain_errors
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    finite,
-    judge_from_options,
-)
-from likewise.cli.options import AsJson, ConfigFile, Debug, NoStore, Quiet, Store, ToolsFiles, load_rules, open_store
+from likewise.cli.judge_options import JudgeOptions, finite, judge_from_options
+from likewise.cli.option_groups import takes_groups
+from likewise.cli.options import AsJson, Debug, Quiet, RulesAndStore
 
 __all__ = ["judge_eval"]
 
@@ -37,24 +25,17 @@ class Task(StrEnum):
 
 
 @plain_errors
+@takes_groups
 def judge_eval(
     file: Annotated[Path, typer.Argument(help="JSONL of labelled pairs (.gz too).", metavar="FILE")],
+    *,
     task: Annotated[
         Task | None,
         typer.Option(
             help="Actions (action_a, action_b) or NLI (premise, hypothesis); told from the fields if not given."
         ),
     ] = None,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     repeat: Annotated[
         int | None,
         typer.Option(
@@ -65,10 +46,7 @@ def judge_eval(
     gamma: Annotated[
         float, typer.Option(help="Discount of the error bands.", metavar="NUMBER", min=0, max=0.9999, callback=finite)
     ] = 0.8,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -84,28 +62,16 @@ def judge_eval(
     from likewise.evaluation.judge_eval import evaluate_judge, read_labelled_pairs
     from likewise.scoring.stored_judge import StoredJudge
 
-    rules = load_rules(config, tools_files, quiet=quiet)
-    chosen = judge_from_options(
-        judge,
-        url=judge_url,
-        parallel=parallel,
-        timeout=timeout,
-        answer_tokens=answer_tokens,
-        swap=swap,
-        max_cost=max_cost,
-        input_price=input_price,
-        output_price=output_price,
-        sure_from=sure_from,
-        quiet=quiet,
-    )
+    rules = kept.rules(quiet=quiet)
+    chosen = judge_from_options(judging, quiet=quiet)
     pairs = read_labelled_pairs(file, task=str(task) if task else None)
-    if pairs.task == "nli" and judge.startswith(("llm", "cascade")):
+    if pairs.task == "nli" and judging.judge.startswith(("llm", "cascade")):
         raise typer.BadParameter(
             "a chat model judges pairs of actions; NLI pairs need an NLI model", param_hint="--judge"
         )
-    if pairs.task == "nli" and judge == EMBEDDED:  # the judge of actions gives no directions
+    if pairs.task == "nli" and judging.judge == EMBEDDED:  # the judge of actions gives no directions
         chosen = embedded_nli()
-    with open_store(store, no_store) as label_store:
+    with kept.open_store() as label_store:
         asked = StoredJudge(chosen, label_store, progress_display(quiet))
         result = evaluate_judge(pairs, asked, rules, gamma=gamma, repeat=repeat or 0, repeat_sample=repeat_sample)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -16,6 +17,7 @@ __all__ = [
     "AnswerTokens",
     "InputPrice",
     "JudgeName",
+    "JudgeOptions",
     "JudgeUrl",
     "MaxCost",
     "OutputPrice",
@@ -130,20 +132,23 @@ UncertainBelow: TypeAlias = Annotated[
 ]
 
 
-def judge_from_options(
-    name: str,
-    *,
-    url: str | None,
-    parallel: int,
-    timeout: float,
-    answer_tokens: int,
-    swap: bool,
-    max_cost: float | None,
-    input_price: float | None,
-    output_price: float | None,
-    sure_from: float,
-    quiet: bool,
-) -> Judge:
+@dataclass(frozen=True)
+class JudgeOptions:
+    """What every command that judges takes to say which judge, and what it may cost."""
+
+    judge: JudgeName = "embedded"
+    judge_url: JudgeUrl = None
+    parallel: Parallel = 8
+    timeout: Timeout = 60.0
+    answer_tokens: AnswerTokens = 600
+    swap: Swap = False
+    max_cost: MaxCost = None
+    input_price: InputPrice = None
+    output_price: OutputPrice = None
+    sure_from: SureFrom = 0.9
+
+
+def judge_from_options(given: JudgeOptions, *, quiet: bool) -> Judge:
     """The judge that the options name; says where texts are sent, if anywhere.
 
     Raises:
@@ -155,20 +160,20 @@ def judge_from_options(
     from likewise.backends.chat_client import ChatSettings
     from likewise.backends.judges import JudgeSettings, judge_from_name
 
-    if max_cost is not None and None in (input_price, output_price):
+    if given.max_cost is not None and None in (given.input_price, given.output_price):
         raise typer.BadParameter(
             "what a call costs is not known; give --input-price and --output-price, per million tokens",
             param_hint="--max-cost",
         )
     try:
         settings = JudgeSettings(
-            ChatSettings(url, timeout=timeout, answer_tokens=answer_tokens),
-            parallel,
-            swap,
-            Budget(input_price, output_price, max_cost),
-            sure_from,
+            ChatSettings(given.judge_url, timeout=given.timeout, answer_tokens=given.answer_tokens),
+            given.parallel,
+            given.swap,
+            Budget(given.input_price, given.output_price, given.max_cost),
+            given.sure_from,
         )
-        judge = judge_from_name(name, settings)
+        judge = judge_from_name(given.judge, settings)
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="--judge") from None
     endpoint = getattr(judge, "endpoint", None)

@@ -16,32 +16,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    judge_from_options,
-)
+from likewise.cli.judge_options import JudgeOptions, judge_from_options
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
     AsJson,
-    ConfigFile,
     Debug,
     Format,
     MapFile,
-    NoStore,
     Quiet,
-    Store,
+    RulesAndStore,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets
 
@@ -62,6 +46,7 @@ class Engine(StrEnum):
 
 
 @plain_errors
+@takes_groups
 def label(
     files: Annotated[
         list[str],
@@ -80,6 +65,7 @@ def label(
             metavar="FILE",
         ),
     ],
+    *,
     engine: Annotated[Engine, typer.Option(help="Judge in this process, or on a Ray cluster.")] = Engine.LOCAL,
     workers: Annotated[
         int | None,
@@ -91,23 +77,11 @@ def label(
         bool,
         typer.Option("--settle-by-classes", help="If A=B and B~C, take A~C as settled. Saves judging, changes labels."),
     ] = False,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     format: Format = None,
     map_file: MapFile = None,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -121,34 +95,21 @@ def label(
     all labels are there.
     """
     del debug
-    _check(files, out, store, as_json)
-    _check_engine(judge, engine, workers)
+    _check(files, out, kept.store, as_json)
+    _check_engine(judging.judge, engine, workers)
     from likewise.cli.progress import progress_display
     from likewise.scoring.label import Labeller
     from likewise.scoring.label_sources import label_input
     from likewise.scoring.stored_judge import StoredJudge
     from likewise.scoring.tool_inventory import logged_hints
 
-    rules = load_rules(config, tools_files, quiet=quiet)
+    rules = kept.rules(quiet=quiet)
     progress = progress_display(quiet)
-    make = partial(
-        judge_from_options,
-        judge,
-        url=judge_url,
-        parallel=parallel,
-        timeout=timeout,
-        answer_tokens=answer_tokens,
-        swap=swap,
-        max_cost=max_cost,
-        input_price=input_price,
-        output_price=output_price,
-        sure_from=sure_from,
-        quiet=quiet,
-    )
+    make = partial(judge_from_options, judging, quiet=quiet)
     with (
         label_input(files, format=format, mapping=map_file, strict=strict, progress=progress) as source,
-        _judge(judge, make, engine, workers) as (asked, chunk),
-        open_store(store, no_store) as label_store,
+        _judge(judging.judge, make, engine, workers) as (asked, chunk),
+        kept.open_store() as label_store,
     ):
         hints = logged_hints(source.rollouts)
         labeller = Labeller(StoredJudge(asked, label_store), rules.with_hints(hints), by_classes=settle_by_classes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from likewise.backends.label_store import LabelStore
     from likewise.backends.tool_rules import ToolRules
     from likewise.core.config import Table
+    from likewise.scoring.score import ScoringOptions
 
 __all__ = [
+    "AgentEndpoint",
+    "AgentModel",
     "AsJson",
     "ConfigFile",
     "Debug",
@@ -32,6 +36,8 @@ __all__ = [
     "Paths",
     "Pool",
     "Quiet",
+    "RulesAndStore",
+    "ScoringFlags",
     "Seed",
     "Soft",
     "Store",
@@ -186,6 +192,15 @@ MarkdownFile: TypeAlias = Annotated[
 JunitFile: TypeAlias = Annotated[
     str | None, typer.Option("--junit", help="Write JUnit XML, a test case a task.", metavar="FILE")
 ]
+AgentEndpoint: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--endpoint",
+        help="Base URL of an OpenAI-compatible endpoint; the key is read from OPENAI_API_KEY only.",
+        metavar="URL",
+    ),
+]
+AgentModel: TypeAlias = Annotated[str | None, typer.Option("--model", help="The endpoint's model.", metavar="NAME")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no table.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -230,3 +245,40 @@ def load_rules(config: Path | None, tools_files: list[Path] | None, *, quiet: bo
     from likewise.backends.tool_rules import ToolRules
 
     return ToolRules.from_config(load_config(config, quiet=quiet), tools_files or ())
+
+
+@dataclass(frozen=True)
+class RulesAndStore:
+    """What every command that judges takes to say how tool calls are compared, and where judgements are kept."""
+
+    config: ConfigFile = None
+    tools_files: ToolsFiles = None
+    store: Store = None
+    no_store: NoStore = False
+
+    def rules(self, *, quiet: bool) -> ToolRules:
+        """How tool calls are compared.
+
+        Raises:
+            ConfigError: A file cannot be used.
+        """
+        return load_rules(self.config, self.tools_files, quiet=quiet)
+
+    def open_store(self, *, needed: bool = True) -> AbstractContextManager[LabelStore | None]:
+        """The label store; none with --no-store, or where nothing will be judged."""
+        return open_store(self.store, self.no_store or not needed)
+
+
+@dataclass(frozen=True)
+class ScoringFlags:
+    """How a divergence is summed."""
+
+    gamma: Gamma = 0.8
+    length_policy: Length = LengthPolicy.ABSORB
+    soft: Soft = False
+
+    def options(self) -> ScoringOptions:
+        """The same, for scoring."""
+        from likewise.scoring.score import ScoringOptions
+
+        return ScoringOptions(gamma=self.gamma, length_policy=self.length_policy, soft=self.soft)

@@ -8,42 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from likewise.cli.errors import plain_errors, say
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    judge_from_options,
-)
+from likewise.cli.judge_options import JudgeOptions, judge_from_options
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
-    ConfigFile,
     Debug,
     Format,
-    Gamma,
     HtmlFile,
     JsonFile,
-    Length,
     MapFile,
-    NoStore,
     Paths,
     Pool,
     Quiet,
+    RulesAndStore,
+    ScoringFlags,
     Seed,
-    Soft,
-    Store,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
-from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
     from likewise.evaluation.predict import Prediction
@@ -52,32 +33,20 @@ __all__ = ["predict"]
 
 
 @plain_errors
+@takes_groups
 def predict(
     runs: Paths,
+    *,
     json_path: JsonFile = None,
     html_path: HtmlFile = None,
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Gamma = 0.8,
-    length_policy: Length = LengthPolicy.ABSORB,
-    soft: Soft = False,
+    scoring: ScoringFlags,
     seed: Seed = 0,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     pool: Pool = False,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -100,32 +69,18 @@ def predict(
         from likewise.cli.progress import progress_display
         from likewise.evaluation.evaluate import evaluate
         from likewise.formats.registry import read_rollouts
-        from likewise.scoring.score import ScoringOptions
 
-        rules = load_rules(config, tools_files, quiet=quiet)
-        chosen = judge_from_options(
-            judge,
-            url=judge_url,
-            parallel=parallel,
-            timeout=timeout,
-            answer_tokens=answer_tokens,
-            swap=swap,
-            max_cost=max_cost,
-            input_price=input_price,
-            output_price=output_price,
-            sure_from=sure_from,
-            quiet=quiet,
-        )
+        rules = kept.rules(quiet=quiet)
+        chosen = judge_from_options(judging, quiet=quiet)
         progress = progress_display(quiet)
         rollouts = read_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
-        options = ScoringOptions(gamma=gamma, length_policy=length_policy, soft=soft)
-        with open_store(store, no_store) as label_store:
+        with kept.open_store() as label_store:
             evaluation = evaluate(
                 rollouts,
                 judge=chosen,
                 rules=rules,
                 store=label_store,
-                options=options,
+                options=scoring.options(),
                 seed=seed,
                 progress=progress,
                 pool=pool,

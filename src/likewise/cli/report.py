@@ -8,46 +8,26 @@ from typing import TYPE_CHECKING
 import typer
 
 from likewise.cli.errors import ExitCode, plain_errors, say
-from likewise.cli.gate_options import FailOn, end_with_gates, load_gates
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    UncertainBelow,
-    judge_from_options,
-)
+from likewise.cli.gate_options import FailOn, check_reach, end_with_gates, load_gates
+from likewise.cli.judge_options import JudgeOptions, UncertainBelow, judge_from_options
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
-    ConfigFile,
     Debug,
     Format,
-    Gamma,
     HtmlFile,
     JsonFile,
     JunitFile,
-    Length,
     MapFile,
     MarkdownFile,
-    NoStore,
     Paths,
     Pool,
     Quiet,
+    RulesAndStore,
+    ScoringFlags,
     Seed,
-    Soft,
-    Store,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
-from likewise.core.group import LengthPolicy
 
 if TYPE_CHECKING:
     from likewise.evaluation.gates import GateReport
@@ -57,8 +37,10 @@ __all__ = ["report"]
 
 
 @plain_errors
+@takes_groups
 def report(
     runs: Paths,
+    *,
     json_path: JsonFile = None,
     html_path: HtmlFile = None,
     markdown_path: MarkdownFile = None,
@@ -66,27 +48,13 @@ def report(
     fail_on: FailOn = None,
     format: Format = None,
     map_file: MapFile = None,
-    gamma: Gamma = 0.8,
-    length_policy: Length = LengthPolicy.ABSORB,
-    soft: Soft = False,
+    scoring: ScoringFlags,
     seed: Seed = 0,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     uncertain_below: UncertainBelow = 0.6,
     pool: Pool = False,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -103,27 +71,15 @@ def report(
     from likewise.evaluation.evaluate import evaluate
     from likewise.evaluation.gates import check_gates
     from likewise.formats.registry import read_rollouts
-    from likewise.scoring.score import ScoringOptions
 
-    rules = load_rules(config, tools_files, quiet=quiet)
-    settings = load_gates(config, fail_on)
-    chosen = judge_from_options(
-        judge,
-        url=judge_url,
-        parallel=parallel,
-        timeout=timeout,
-        answer_tokens=answer_tokens,
-        swap=swap,
-        max_cost=max_cost,
-        input_price=input_price,
-        output_price=output_price,
-        sure_from=sure_from,
-        quiet=quiet,
-    )
+    rules = kept.rules(quiet=quiet)
+    settings = load_gates(kept.config, fail_on, scoring.gamma)
+    chosen = judge_from_options(judging, quiet=quiet)
     progress = progress_display(quiet)
     rollouts = read_rollouts(runs, format=format, mapping=map_file, strict=strict, progress=progress)
-    options = ScoringOptions(gamma=gamma, length_policy=length_policy, soft=soft)
-    with open_store(store, no_store) as label_store:
+    options = scoring.options()
+    check_reach(settings, rollouts, options)
+    with kept.open_store() as label_store:
         evaluation = evaluate(
             rollouts,
             judge=chosen,
@@ -150,11 +106,11 @@ def report(
     if evaluation.summary.valid == 0:  # a report of nothing must not pass in CI
         say("error: no run could be scored; `likewise inspect` says why")
         raise typer.Exit(ExitCode.INPUT)
-    end_with_gates(gates)
     use = evaluation.judge_use
     if use.distinct_pairs and not use.by_rule:  # nor one of nothing but failures of the judge
         say(f"error: none of the {use.distinct_pairs} pair(s) of actions could be judged; the warnings say why")
         raise typer.Exit(ExitCode.BACKEND)
+    end_with_gates(gates)
 
 
 def _write(evaluation: Evaluation, gates: GateReport, targets: dict[str, str | None]) -> list[str]:

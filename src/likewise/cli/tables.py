@@ -10,36 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.errors import plain_errors, say
-from likewise.cli.judge_options import (
-    AnswerTokens,
-    InputPrice,
-    JudgeName,
-    JudgeUrl,
-    MaxCost,
-    OutputPrice,
-    Parallel,
-    SureFrom,
-    Swap,
-    Timeout,
-    finite,
-    judge_from_options,
-)
+from likewise.cli.judge_options import JudgeOptions, finite, judge_from_options
+from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
-    ConfigFile,
     Debug,
     Format,
     Gamma,
     JsonFile,
     MapFile,
-    NoStore,
     Pool,
     Quiet,
+    RulesAndStore,
     Seed,
-    Store,
     Strict,
-    ToolsFiles,
-    load_rules,
-    open_store,
 )
 from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
 
@@ -80,6 +63,7 @@ def _mixed(values: list[str]) -> dict[str, tuple[float, Path]]:
 
 
 @plain_errors
+@takes_groups
 def tables(
     methods: Annotated[
         list[str],
@@ -87,6 +71,7 @@ def tables(
             help="Each method's name and its runs (file or folder), in the order of the rows.", metavar="NAME=RUNS..."
         ),
     ],
+    *,
     base: Annotated[
         str | None,
         typer.Option(help="Method that the others are compared with; the first if not given.", metavar="NAME"),
@@ -108,22 +93,10 @@ def tables(
     map_file: MapFile = None,
     gamma: Gamma = 0.8,
     seed: Seed = 0,
-    judge: JudgeName = "embedded",
-    judge_url: JudgeUrl = None,
-    parallel: Parallel = 8,
-    timeout: Timeout = 60.0,
-    answer_tokens: AnswerTokens = 600,
-    swap: Swap = False,
-    max_cost: MaxCost = None,
-    input_price: InputPrice = None,
-    output_price: OutputPrice = None,
-    sure_from: SureFrom = 0.9,
+    judging: JudgeOptions,
     pool: Pool = False,
     strict: Strict = False,
-    config: ConfigFile = None,
-    tools_files: ToolsFiles = None,
-    store: Store = None,
-    no_store: NoStore = False,
+    kept: RulesAndStore,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -146,7 +119,7 @@ def tables(
     from likewise.formats.registry import read_rollouts
     from likewise.scoring.score import ScoringOptions
 
-    rules = load_rules(config, tools_files, quiet=quiet)
+    rules = kept.rules(quiet=quiet)
     progress = progress_display(quiet)
     runs: dict[str, tuple[Rollout, ...]] = {}
     for name, path in places.items():
@@ -156,20 +129,8 @@ def tables(
             say(f"warning: {name}: {warning}")
     measured: dict[str, dict[str, float]] = {}
     if rsd:
-        chosen = judge_from_options(
-            judge,
-            url=judge_url,
-            parallel=parallel,
-            timeout=timeout,
-            answer_tokens=answer_tokens,
-            swap=swap,
-            max_cost=max_cost,
-            input_price=input_price,
-            output_price=output_price,
-            sure_from=sure_from,
-            quiet=quiet,
-        )
-        with open_store(store, no_store) as label_store:
+        chosen = judge_from_options(judging, quiet=quiet)
+        with kept.open_store() as label_store:
             for name, own in runs.items():
                 found = direct_rsd(
                     own,
