@@ -17,7 +17,7 @@ from likewise.service.schemas import JobOut
 from likewise.service.security.keys import Scope
 from service_process import saying
 
-CLASH = {("Yes.", "No."): Relation.CONTRADICTORY}
+CLASH = {("Take the bus home.", "Walk along the river."): Relation.CONTRADICTORY}
 
 
 class SlowJudge(TableJudge):
@@ -37,7 +37,12 @@ class SlowJudge(TableJudge):
 
 @pytest.fixture
 def file(runs_file):
-    return runs_file({"a": {"1": ["Yes."], "2": ["No."]}, "b": {"1": ["Yes."], "2": ["Yes."]}})
+    return runs_file(
+        {
+            "a": {"1": ["Take the bus home."], "2": ["Walk along the river."]},
+            "b": {"1": ["Take the bus home."], "2": ["Take the bus home."]},
+        }
+    )
 
 
 def until_ended(client, job, seconds=30):

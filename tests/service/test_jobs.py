@@ -36,7 +36,7 @@ def ended(store, id, seconds=30):
 
 
 def test_a_report_under_way_at_shutdown_is_put_back_and_made_by_the_next_process(tmp_path, runs_file):
-    file = runs_file({"a": {"1": ["Yes."], "2": ["No."]}})
+    file = runs_file({"a": {"1": ["Take the bus home."], "2": ["Walk along the river."]}})
     judge = HeldJudge()
     with running(tmp_path, judge=judge) as first:
         job = job_of(first.service.store, file)
@@ -49,7 +49,7 @@ def test_a_report_under_way_at_shutdown_is_put_back_and_made_by_the_next_process
 
 
 def test_a_report_whose_process_died_is_taken_over_when_its_lease_ends(tmp_path, runs_file):
-    file = runs_file({"a": {"1": ["Yes."], "2": ["No."]}})
+    file = runs_file({"a": {"1": ["Take the bus home."], "2": ["Walk along the river."]}})
     with Store.open(f"sqlite:///{tmp_path / 'history.sqlite'}") as store:
         job = job_of(store, file)
         assert store.jobs.claim("a process that dies", kind=KIND, lease=1.0).id == job.id
@@ -67,7 +67,7 @@ def test_a_judge_that_breaks_fails_its_report_and_no_other(start, runs_file):
     service, _ = start(saying(""), judge=Breaking())
     store = service.service.store
     bad = job_of(store, runs_file({"a": {"1": ["bad 1"], "2": ["bad two"]}}, "bad.jsonl"))
-    good = job_of(store, runs_file({"a": {"1": ["Yes."], "2": ["No."]}}, "good.jsonl"))
+    good = job_of(store, runs_file({"a": {"1": ["Take the bus home."], "2": ["Walk along the river."]}}, "good.jsonl"))
     failed = ended(store, bad.id)
     assert (failed.state, failed.error) == ("failed", "an error of the service itself; its log says more")
     assert ended(store, good.id).state == "done"

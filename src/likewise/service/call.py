@@ -20,6 +20,9 @@ from likewise.service.wire import Json
 
 __all__ = ["Call", "no_answer", "read_object"]
 
+DECIDING = ("model", "stream", "n", "messages")
+"""Keys of a request that choose what holds for it and how it is verified."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -88,11 +91,14 @@ def _finite(text: str) -> float:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys stand once: of two values one parser takes the first, another the last."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
+    """An object in which DECIDING keys stand once: of two values one parser takes the first, another the last.
+
+    Other keys may stand twice: what is passed through is passed through as it is.
+    """
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in DECIDING if names.count(name) > 1), None):
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return dict(pairs)
 
 
 def no_answer(problem: UpstreamError, headers: Mapping[str, str] | None = None) -> Response:
