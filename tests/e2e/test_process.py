@@ -68,6 +68,15 @@ def test_a_closed_pipe_is_no_error(command, command_environment, runs_file, line
         assert process.wait() in (0, 1)
 
 
+def test_a_gate_fails_though_nobody_reads_what_failed(command, command_environment, runs_file):
+    arguments = ["report", str(runs_file({"t": {"1": ["Hi."], "2": ["Hi."]}})), "-q", "--fail-on", "rsd < 0.5"]
+    process = subprocess.Popen(
+        [command, *arguments], env=command_environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    process.stderr.close()
+    assert process.wait() == 1
+
+
 def test_a_task_named_in_escapes_and_markup_reaches_no_terminal_raw(likewise, runs_file):
     path = runs_file({ESCAPES: {"[/a]": ["Hi."], "\x1b[2J": ["Hi."]}}, "a\x1b[31m.jsonl")
     shown = likewise("inspect", path)

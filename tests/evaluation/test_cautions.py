@@ -110,3 +110,11 @@ def test_a_success_rate_made_of_failures_alone_is_told():
 @pytest.mark.parametrize("known", [(True, None), (False, True, None), (False, False), (None, None)])
 def test_other_outcomes_need_no_such_warning(known):
     assert cautions([outcomes(*known)]) == ()
+
+
+def test_cut_runs_without_an_outcome_beside_known_ones_are_told():
+    cut = Rollout("8", "cut", (Turn((), Action("a")),), stop=StopReason.CUT)
+    known = outcomes(True, True)
+    (warning,) = cautions([RolloutGroup("8", (*known.rollouts, cut))])
+    assert warning.startswith("1 run(s) were cut and have no outcome, so success and pass^k leave them out")
+    assert cautions([RolloutGroup("8", (*outcomes(None, None).rollouts, cut))]) == ()

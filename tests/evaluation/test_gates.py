@@ -127,6 +127,14 @@ def test_means_are_checked_once():
     assert report.checked == 3
 
 
+def test_a_mean_over_the_tasks_that_did_not_break_is_not_met():
+    broken = [task(name, [], rsd=None) for name in ("b", "c", "d", "e", "f", "g")]
+    (failure,) = checked([task("a"), *broken], "mean rsd > 2").failures
+    assert (failure.task_id, failure.measured) == (None, False)
+    assert failure.sentence() == "mean over tasks: rsd is measured in 1 of 7 tasks; not in b, c, d, e, f and 1 more"
+    assert not checked([task("a")], "mean rsd > 2").failures
+
+
 def test_pass_hat_k_of_a_task_is_the_unbiased_one():
     runs = [rollout("a", str(i), ["x"], success=i < 9) for i in range(10)]
     # 9 of 10: C(9, 10) = 0 for ten runs, and not 0.9^10 = 0.35.

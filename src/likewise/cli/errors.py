@@ -106,4 +106,7 @@ def say(message: str) -> None:
     """Print one line on standard error, free of the terminal escapes that quoted log text may hold."""
     from likewise.report.text import one_line
 
-    typer.echo("likewise: " + one_line(message), err=True)
+    try:
+        typer.echo("likewise: " + one_line(message), err=True)
+    except BrokenPipeError:  # nobody reads it; the exit code that follows still counts
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

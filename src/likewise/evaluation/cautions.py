@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from likewise.core.errors import GroupError
 from likewise.core.group import RolloutGroup
 from likewise.core.provenance import Mixture, Mixtures
+from likewise.core.rollout import StopReason
 
 __all__ = ["cautions", "refuse_mixtures"]
 
@@ -28,8 +30,9 @@ def refuse_mixtures(groups: Sequence[RolloutGroup]) -> None:
 
 
 def cautions(groups: Sequence[RolloutGroup]) -> tuple[str, ...]:
-    """Warnings on tasks run once, pooled agents, rewards without outcomes and outcomes of failures alone."""
-    return (*_run_once(groups), *_pooled(groups), *_without_outcome(groups), *_failures_alone(groups))
+    """Warnings on tasks run once, pooled agents, rewards without outcomes, and outcomes that are known of some runs."""
+    found = (_run_once, _pooled, _without_outcome, _cut_without_outcome, _failures_alone)
+    return tuple(chain.from_iterable(each(groups) for each in found))
 
 
 def _mixtures(groups: Sequence[RolloutGroup]) -> list[Mixture]:
@@ -67,6 +70,18 @@ def _without_outcome(groups: Sequence[RolloutGroup]) -> Iterator[str]:
         yield (
             f"{count} run(s) have a reward but no success: what reward counts as success is for you to say; "
             'write "success": true or false beside it'
+        )
+
+
+def _cut_without_outcome(groups: Sequence[RolloutGroup]) -> Iterator[str]:
+    """Beside known outcomes they would be failures in most harnesses, so leaving them out flatters the agent."""
+    groups = [group for group in groups if any(rollout.success is not None for rollout in group.valid)]
+    valid = [rollout for group in groups for rollout in group.valid]
+    count = sum(rollout.stop is StopReason.CUT and rollout.success is None for rollout in valid)
+    if count:
+        yield (
+            f"{count} run(s) were cut and have no outcome, so success and pass^k leave them out; where a cut run has "
+            'failed, write "success": false'
         )
 
 

@@ -13,6 +13,7 @@ state other than undecided is wrong with probability 0.05 at most.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,6 +24,9 @@ from likewise.metrics.intervals import largest_class_p, lower_share_limit
 from likewise.scoring.results import GroupScore
 
 __all__ = ["GateFailure", "GateReport", "State", "TaskState", "check_gates", "task_state"]
+
+NAMED = 5
+"""Tasks that one sentence names."""
 
 
 class State(StrEnum):
@@ -183,7 +187,8 @@ def check_gates(evaluation: Evaluation, settings: GateSettings) -> GateReport:
             failures += _failed(gate, task, state, gamma, settings.unmeasured_fails)
     for gate in settings.means:
         checked += 1
-        failures += _of_estimate(gate, None, gate.of_summary(evaluation.summary), None, settings.unmeasured_fails)
+        found = _of_estimate(gate, None, gate.of_summary(evaluation.summary), None, settings.unmeasured_fails)
+        failures += found or (_not_of_all(gate, evaluation.tasks) if settings.unmeasured_fails else [])
     unknown = tuple(task for task in settings.tasks if task not in known)
     return GateReport(tuple(states), tuple(failures), checked, unknown)
 
@@ -197,6 +202,16 @@ def _failed(gate: Gate, task: GroupScore, state: TaskState, gamma: float, unmeas
             return [GateFailure(task.task_id, gate.text, False, what)]
         return []
     return _of_estimate(gate, task.task_id, gate.of_task(task), gate.band(task, gamma), unmeasured_fails)
+
+
+def _not_of_all(gate: Gate, tasks: Sequence[GroupScore]) -> list[GateFailure]:
+    """A mean over the tasks that happen to have the figure says nothing of those that broke."""
+    lacking = [task.task_id for task in tasks if gate.of_task(task).value is None]
+    if not lacking:
+        return []
+    shown = ", ".join(lacking[:NAMED]) + (f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else "")
+    what = f"{gate.name} is measured in {len(tasks) - len(lacking)} of {len(tasks)} tasks; not in {shown}"
+    return [GateFailure(None, gate.text, False, what)]
 
 
 def _of_estimate(
