@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 
 import pytest
@@ -63,6 +64,82 @@ def test_an_agent_that_always_fails_is_down_and_its_runs_are_kept(invoke, folder
     assert answer.exit_code == 4
     assert "3 runs in a row failed" in answer.stderr
     assert len((folder / "runs.jsonl").read_text().splitlines()) == 3
+
+
+WORLDS = """
+from likewise.training.environments.bookings import Bookings
+
+class Stumbles(Bookings):
+    name = "stumbles-1"
+    def step(self, action):
+        return {}["room"]
+
+class Shut(Bookings):
+    name, made = "shut-1", False
+    def __init__(self):
+        super().__init__()
+        self.made = True
+    def reset(self, task_id):
+        return {}["door"] if self.made else super().reset(task_id)
+
+class Unmade(Bookings):
+    def __init__(self):
+        raise OSError("no rooms")
+
+class Taskless(Bookings):
+    tasks = ()
+"""
+
+
+def test_where_no_run_succeeded_the_command_fails_and_says_whose_fault_it_is(invoke, folder):
+    (folder / "worlds_of_8.py").write_text(WORLDS)
+    command = ("collect", "--runs", "1", "--task", "ann_moves", "--agent")
+    answer = invoke(*command, "clerk_of_8:answer", "--env", "worlds_of_8:Stumbles", "--out", "a.jsonl")
+    assert answer.exit_code == 4
+    assert "a.jsonl: 1 runs made, 0 were there, 1 of all failed" in answer.stdout
+    assert "no run succeeded; the environment failed at turn 0: KeyError: 'room' (worlds_of_8.py" in answer.stderr
+    answer = invoke(*command, "clerk_of_8:broken", "--out", "b.jsonl", "--json")
+    assert answer.exit_code == 4
+    assert json.loads(answer.stdout)["failed"] == 1
+    assert "no run succeeded; the agent failed at turn 0: RuntimeError: out of order" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("world", "told"),
+    [
+        ("Shut", "shut-1: the environment cannot begin task 'ann_moves': KeyError: 'door' (worlds_of_8.py, line 15)"),
+        ("Unmade", "the environment fails when it is made: OSError: no rooms (worlds_of_8.py, line 19)"),
+        (
+            "Taskless",
+            "worlds_of_8:Taskless: the environment fails when it is made: IndexError: tuple index out of range",
+        ),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_the_users_to_mend(invoke, folder, world, told):
+    (folder / "worlds_of_8.py").write_text(WORLDS)
+    answer = invoke(
+        "collect",
+        "--agent",
+        "clerk_of_8:answer",
+        "--env",
+        f"worlds_of_8:{world}",
+        "--task",
+        "ann_moves",
+        "-o",
+        "a.jsonl",
+    )
+    assert answer.exit_code == 2
+    assert told in " ".join(answer.stderr.replace("│", " ").split())
+    assert "fault of likewise" not in answer.stderr
+
+
+def test_a_file_that_another_collection_is_adding_to_is_refused(invoke, folder):
+    with (folder / "runs.jsonl").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        answer = invoke("collect", "--agent", "clerk_of_8:answer", "-k", "1", "--out", "runs.jsonl")
+    assert answer.exit_code == 3
+    assert "runs.jsonl: another collection is adding to this file" in answer.stderr
+    assert (folder / "runs.jsonl").read_text() == ""
 
 
 @pytest.mark.parametrize(

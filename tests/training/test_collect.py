@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
+
 import anyio
 import pytest
 
-from likewise.core.errors import BackendError, RolloutFormatError
+from likewise.core.errors import BackendError, ConfigError, RolloutFormatError
 from likewise.core.rollout import StopReason
 from likewise.formats.native import read, write_rollouts
 from likewise.training.agents import EndpointAgent, FunctionAgent
@@ -29,11 +31,11 @@ def clerk(messages, tools):
     return "It is now on Fri." if guest == "Ann" else "I cancelled it."
 
 
-def gather(out, agent=clerk, name="clerk", **options):
+def gather(out, agent=clerk, name="clerk", make=Bookings, **options):
     made = agent if hasattr(agent, "act") else FunctionAgent(agent, name)
 
     async def work():
-        return await collect(Bookings, made, out, **{"tasks": TASKS, "runs": 3, **options})
+        return await collect(make, made, out, **{"tasks": TASKS, "runs": 3, **options})
 
     return anyio.run(work)
 
@@ -97,6 +99,74 @@ def test_an_agent_that_fails_three_times_in_a_row_is_down(tmp_path):
     with pytest.raises(BackendError, match=r"clerk: 3 runs in a row failed.*out of order"):
         gather(out, broken, runs=10, parallel=1)
     assert len(read(out, "").rollouts) == 3
+
+
+class Cracked(Bookings):
+    """Fails at a step, or at what is asked of it before and after."""
+
+    name, at = "cracked-1", None
+
+    def step(self, action):
+        return {}["no such room"] if self.at == "step" else super().step(action)
+
+    def reset(self, task_id):
+        return {}["no such task"] if self.at == "reset" else super().reset(task_id)
+
+    def sub_goals(self):
+        return {} if self.at == "sub_goals" else super().sub_goals()
+
+
+def cracked(at):
+    def make():
+        world = Cracked()
+        world.at = at
+        return world
+
+    return make
+
+
+def test_an_environment_that_fails_is_not_the_agents_fault(tmp_path):
+    out = tmp_path / "runs.jsonl"
+    found = gather(out, tasks=["ann_moves"], runs=2, make=cracked("step"))
+    assert (found.made, found.failed, found.nothing) == (2, 2, True)
+    runs = read(out, "").rollouts
+    for run in runs:
+        assert re.fullmatch(
+            r"the environment failed at turn 0: KeyError: 'no such room' \(test_collect.py, line \d+\)", run.problem
+        )
+        assert (run.valid, len(run.turns), run.last_observations) == (False, 1, ())
+    assert found.problem == runs[-1].problem
+    with pytest.raises(BackendError, match=r"^cracked-1: 3 runs in a row failed; the environment failed at turn 0"):
+        gather(tmp_path / "more.jsonl", tasks=["ann_moves"], runs=3, make=cracked("step"))
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [
+        ("reset", r"KeyError: 'no such task' \(test_collect.py, line \d+\)"),
+        ("sub_goals", "ValueError: task 'ann_moves' has no sub-goals, so no share of them is met"),
+    ],
+)
+def test_an_environment_that_cannot_begin_is_told_by_its_name(tmp_path, at, told):
+    out = tmp_path / "runs.jsonl"
+    with pytest.raises(ConfigError, match=f"^cracked-1: the environment cannot begin task 'ann_moves': {told}$"):
+        gather(out, tasks=["ann_moves"], make=cracked(at))
+    assert out.read_text() == ""
+
+
+def test_a_file_has_one_collection_at_a_time(tmp_path):
+    out, refused_ = tmp_path / "runs.jsonl", []
+
+    async def meanwhile(messages, tools):
+        with pytest.raises(BlockingIOError, match="another collection is adding to this file") as caught:
+            await collect(Bookings, FunctionAgent(clerk, "clerk"), out, tasks=TASKS)
+        refused_.append(caught.value.filename)
+        return "Good morning."
+
+    assert gather(out, meanwhile, tasks=["ann_moves"], runs=1).failed == 0
+    assert set(refused_) == {str(out)}
+    assert [run.run_id for run in read(out, "").rollouts] == ["0"]
+    assert gather(out, tasks=["ann_moves"], runs=2, name="clerk").made == 1  # free again
 
 
 def test_an_endless_action_fails_its_run(tmp_path):

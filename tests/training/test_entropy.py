@@ -90,8 +90,15 @@ def test_a_completion_without_entropies_is_not_measured(column):
     assert token_rewards(column) == [None]
 
 
-def test_without_the_column_nothing_is_measured():
-    assert TokenEntropyReward()([prompt()], ["a"]) == [None]
+def test_without_the_column_it_refuses_to_work_and_says_what_makes_it():
+    with pytest.raises(ValueError, match=r"needs the column 'token_entropy'.*ConsistencyGRPOTrainer makes it"):
+        TokenEntropyReward()([prompt()], ["a"])
+
+
+@pytest.mark.parametrize("wrong", [0.5, [["much"]], [[None]]])
+def test_a_column_of_another_shape_is_told_with_the_completion(wrong):
+    with pytest.raises(ValueError, match=r"column 'token_entropy', completion 1: a list of turns, .*; got "):
+        token_rewards([[[1.0]], wrong], ("a", "b"))
 
 
 def test_each_action_gets_the_mean_of_its_own_tokens_where_they_can_be_told_apart():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from importlib.util import find_spec
 
 import pytest
 import yaml
@@ -100,7 +101,14 @@ def test_a_weight_mixes_in_the_progress_that_recorded_runs_tell_of():
 @pytest.mark.torch
 @pytest.mark.parametrize("name", [name for name in recipe_names() if name != "tiny"])
 def test_the_packages_recipes_name_fields_that_the_libraries_have(name):
-    check_recipe(settings_from(LargeSettings, read_recipe(name)["train"], name, "train"))
+    settings = settings_from(LargeSettings, read_recipe(name)["train"], name, "train")
+    check_recipe(replace(settings, grpo={**settings.grpo, "use_vllm": False}))  # vLLM need not be here
+
+
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="vLLM is here")
+def test_vllm_that_is_not_there_is_told_at_the_first_stage_before_the_model_is_looked_for():
+    with pytest.raises(ConfigError, match=r"at grpo.use_vllm: vLLM is not installed"):
+        check_recipe(LargeSettings("./nowhere", "o", grpo={"use_vllm": True}))
 
 
 def steps(rollout):

@@ -38,6 +38,15 @@ def test_verl_hands_over_a_batch_and_gets_a_number_each():
     assert verl_manager(VerlReward(reward), ["air"] * 4, ["a", "a", "c", "b"], infos) == [-1.0, 0.0, -1.0, 0.0]
 
 
+def test_a_batch_may_be_handed_to_verls_function_by_position():
+    compute_score, infos = VerlReward(RSDReward.in_group(judge())), [{"index": k % 2} for k in range(4)]
+    assert compute_score(["air"] * 4, ["a", "a", "c", "b"], [None] * 4, infos) == [-1.0, 0.0, -1.0, 0.0]
+    arrays = [np.array(each, dtype=object) for each in (["air"] * 4, ["a", "a", "c", "b"], [None] * 4, infos)]
+    assert compute_score(*arrays) == [-1.0, 0.0, -1.0, 0.0]
+    with pytest.raises(ValueError, match="as many of each, got 4 solutions, 1 data sources and 4 extra infos"):
+        compute_score(["air"], ["a", "a", "c", "b"], None, infos)
+
+
 def test_one_index_in_two_data_sources_is_two_prompts():
     infos = [{"index": 0} for _ in range(4)]
     scores = verl_manager(VerlReward(RSDReward.in_group(judge())), ["x", "y", "x", "y"], ["a", "a", "c", "b"], infos)

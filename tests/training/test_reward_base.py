@@ -87,6 +87,17 @@ def test_curves_outside_their_range_or_number_are_refused():
         progress_curves({"progress": [[0], [0]]}, 1)
 
 
+@pytest.mark.parametrize("wrong", [0.5, "half", [0, "half"], [[0], [1]], {"p": 0.5}])
+def test_what_is_no_curve_is_told_with_its_column_and_completion(wrong):
+    with pytest.raises(ValueError, match=r"column 'progress', completion 1: a curve is a list of numbers, .*; got "):
+        progress_curves({"progress": [[0, 0.5], wrong]}, 2)
+
+
+def test_a_column_of_progress_that_is_one_number_is_told():
+    with pytest.raises(ValueError, match=r"column 'progress' is a list with a curve for each completion, got 0.5"):
+        progress_curves({"progress": 0.5}, 1)
+
+
 def test_curves_that_are_needed_are_those_of_the_column():
     assert needed_curves({"progress": [[0, 0.5], None]}, 2, "it") == [[0.0, 0.5], None]
     assert needed_curves({"progress": []}, 0, "it") == []

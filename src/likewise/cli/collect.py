@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from likewise.cli.errors import plain_errors, say
+from likewise.cli.errors import ExitCode, plain_errors, say
 from likewise.cli.judge_options import finite
 from likewise.cli.options import AgentEndpoint, AgentModel, AsJson, Debug, Quiet
 
@@ -66,9 +66,9 @@ def collect(
 
     try:
         make = environment_maker(environment)
+        known = make().tasks
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="--env") from None
-    known = make().tasks
     for name in task or ():
         if name not in known:
             raise typer.BadParameter(
@@ -93,6 +93,9 @@ def collect(
         typer.echo(json.dumps({**facts, "failed": found.failed}, indent=2))
     elif not quiet:
         typer.echo(f"{out}: {found.made} runs made, {found.found} were there, {found.failed} of all failed")
+    if found.nothing:
+        say(f"error: no run succeeded; {found.problem}")
+        raise typer.Exit(ExitCode.BACKEND)
 
 
 def _endpoint(model: str, url: str, temperature: float, timeout: float) -> Any:  # noqa: ANN401 - an agent

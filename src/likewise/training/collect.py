@@ -1,32 +1,37 @@
 """Rollouts of an agent in an environment, into a file that can be gone on with where it was stopped.
 
-Each run is written as soon as it is over, one line of our own format. A run that failed for want of the agent is
-written, too, as invalid with its reason; taken up again, another is made in its place.
+Each run is written as soon as it is over, one line of our own format. A run in which the agent or the environment
+failed is written, too, as invalid with its reason; taken up again, another is made in its place.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import anyio
 
-from likewise.core.errors import BackendError, RolloutFormatError
+from likewise.core.errors import BackendError, ConfigError, RolloutFormatError
 from likewise.core.protocols import Progress, no_progress
-from likewise.core.rollout import Rollout
+from likewise.core.rollout import Action, JsonValue, Rollout
 from likewise.formats.native import read, rollout_lines
 from likewise.training.agents import Agent
 from likewise.training.environments.protocol import Environment
+from likewise.training.environments.registry import failure_of
 from likewise.training.episode import Episode, chat_messages
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["Collected", "collect", "recorded"]
 
 DOWN_AFTER = 3
-"""Runs that fail in a row until the agent is taken to be down."""
+"""Runs that fail in a row until the agent, or the environment, is taken to be down."""
 LONGEST_TEXT = 100_000
 """Characters of an action beyond which a run is taken to have failed."""
 
@@ -38,12 +43,19 @@ class Collected:
     Attributes:
         made: Runs made now.
         found: Runs that were in the file already.
-        failed: Runs, of all in the file, that failed for want of the agent.
+        failed: Runs, of all in the file, in which the agent or the environment failed.
+        problem: Why the last of those made now failed; None where none did.
     """
 
     made: int
     found: int
     failed: int
+    problem: str | None = None
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no run of the file is of use: each failed."""
+        return self.failed == self.made + self.found
 
 
 def recorded(path: Path, *, environment: str, agent: str) -> list[Rollout]:
@@ -115,7 +127,9 @@ async def collect(
     Raises:
         ValueError: There is no such task.
         RolloutFormatError: The file holds something else.
-        BackendError: The agent is down: it failed in three runs in a row, or says so itself.
+        BackendError: The agent is down: it failed in three runs in a row, or says so itself. So for an environment.
+        ConfigError: The environment cannot begin a task.
+        BlockingIOError: Another collection is adding to the file.
         OSError: The file cannot be written.
     """
     environment = make()
@@ -124,13 +138,32 @@ async def collect(
     if missing:
         raise ValueError(f"{environment.name} has no task {missing[0]!r}; it has {', '.join(environment.tasks)}")
     path = Path(out)
-    known = recorded(path, environment=environment.name, agent=agent.agent_id)
-    plan = _plan(known, wanted, runs)
-    with path.open("a", encoding="ascii") as file, progress("collecting runs", total=len(plan)) as bar:
-        collector = _Collector(make, agent, path, file, bar.advance)
-        await collector.all(plan, parallel)
+    with path.open("a", encoding="ascii") as file:
+        _hold(file, path)  # before it is read: what another adds later would get the same names
+        known = recorded(path, environment=environment.name, agent=agent.agent_id)
+        plan = _plan(known, wanted, runs)
+        with progress("collecting runs", total=len(plan)) as bar:
+            collector = _Collector(make, environment.name, agent, path, file, bar.advance)
+            await collector.all(plan, parallel)
     failed = sum(not rollout.valid for rollout in known) + collector.failed
-    return Collected(collector.made, len(known), failed)
+    return Collected(collector.made, len(known), failed, collector.problem)
+
+
+def _hold(file: IO[str], path: Path) -> None:
+    """Keep others from adding to the file until it is closed.
+
+    Raises:
+        BlockingIOError: Another is adding to it.
+    """
+    if sys.platform == "win32" or not path.is_file():  # no such lock, or nothing that is gone on with
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as problem:
+        why = "another collection is adding to this file; wait for it, or name another file"
+        raise BlockingIOError(problem.errno, why, str(path)) from None
+    except OSError:  # a file system without locks
+        return
 
 
 def _plan(known: Sequence[Rollout], tasks: Sequence[str], runs: int) -> list[tuple[str, str]]:
@@ -152,14 +185,17 @@ class _Collector:
     def __init__(
         self,
         make: Callable[[], Environment],
+        world: str,
         agent: Agent,
         path: Path,
         file: IO[str],
         advance: Callable[[int], None],
     ) -> None:
-        self._make, self._agent, self._path, self._file, self._advance = make, agent, path, file, advance
+        self._make, self._world, self._agent = make, world, agent
+        self._path, self._file, self._advance = path, file, advance
         self.made = self.failed = self._in_a_row = 0
-        self._down: BackendError | None = None
+        self.problem: str | None = None
+        self._down: BackendError | ConfigError | None = None
 
     async def all(self, plan: Sequence[tuple[str, str]], parallel: int) -> None:
         waiting = iter(plan)
@@ -177,22 +213,49 @@ class _Collector:
             raise self._down
 
     async def _one(self, task: str, run: str) -> None:
-        episode, problem = Episode(self._make(), task, run), None
-        tools = [tool.definition for tool in episode.environment.tools]
         try:
-            while not episode.done:
-                action = await self._agent.act(chat_messages(episode.turns, episode.observations), tools)
-                if len(action.text) + sum(len(str(call.arguments)) for call in action.tool_calls) > LONGEST_TEXT:
-                    raise ValueError(f"an action of more than {LONGEST_TEXT} characters")
-                episode.act(action)
-        except BackendError as down:
-            self._down = down
+            episode = Episode(self._make(), task, run)
+            tools = [tool.definition for tool in episode.environment.tools]
+            messages = chat_messages((), episode.observations)
+        except (Exception, SystemExit) as failure:
+            self._stop(failure, f"begin task {task!r}")
             return
-        except Exception as failure:  # whatever an agent raises is its run's failure, not ours
-            problem = f"the agent failed at turn {len(episode.turns)}: {type(failure).__name__}: {failure}"[:500]
-        self._enter(episode.rollout(problem=problem, meta={"agent": self._agent.agent_id}))
+        problem: str | None = None
+        who = self._agent.agent_id
+        while not episode.done and problem is None:
+            turn = len(episode.turns)
+            try:
+                action = await self._action(messages, tools)
+            except BackendError as down:
+                self._down = down
+                return
+            except Exception as failure:  # whatever an agent raises is its run's failure, not ours
+                problem = f"the agent failed at turn {turn}: {type(failure).__name__}: {failure}"[:500]
+                break
+            try:
+                episode.act(action)
+                messages = chat_messages(episode.turns, episode.observations)
+            except (Exception, SystemExit) as failure:
+                problem, who = f"the environment failed at turn {turn}: {failure_of(failure)}"[:500], self._world
+        try:
+            rollout = episode.rollout(problem=problem, meta={"agent": self._agent.agent_id})
+        except (Exception, SystemExit) as failure:
+            self._stop(failure, f"end task {task!r}")
+            return
+        self._enter(rollout, who)
 
-    def _enter(self, rollout: Rollout) -> None:
+    def _stop(self, failure: BaseException, what: str) -> None:
+        """The environment is broken, and so will be for every run: the user's to mend, in words."""
+        told = ConfigError(self._world, f"the environment cannot {what}: {failure_of(failure)}")
+        self._down = failure if isinstance(failure, ConfigError) else told  # it may have told itself
+
+    async def _action(self, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, JsonValue]]) -> Action:
+        action = await self._agent.act(messages, tools)
+        if len(action.text) + sum(len(str(call.arguments)) for call in action.tool_calls) > LONGEST_TEXT:
+            raise ValueError(f"an action of more than {LONGEST_TEXT} characters")
+        return action
+
+    def _enter(self, rollout: Rollout, who: str) -> None:
         for line in rollout_lines([rollout], self._path):
             self._file.write(line)
         self._file.flush()
@@ -202,6 +265,7 @@ class _Collector:
             self._in_a_row = 0
             return
         self.failed += 1
+        self.problem = rollout.problem
         self._in_a_row += 1
         if self._in_a_row >= DOWN_AFTER:
-            self._down = BackendError(f"{self._agent.agent_id}: {DOWN_AFTER} runs in a row failed; {rollout.problem}")
+            self._down = BackendError(f"{who}: {DOWN_AFTER} runs in a row failed; {rollout.problem}")

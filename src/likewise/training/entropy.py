@@ -99,7 +99,7 @@ class TokenEntropyReward(Reward):
     """Minus the mean entropy of the policy over the whole vocabulary, at each token that it wrote.
 
     Engines give rewards no logits, and minus the log-probability of the drawn token is not its distribution's entropy:
-    the trainer of this package makes the column (`training.grpo`). A completion without it is not measured.
+    the trainer of this package makes the column (`training.grpo`). A completion without entries is not measured.
     """
 
     needs = (TOKEN_ENTROPY,)
@@ -110,7 +110,11 @@ class TokenEntropyReward(Reward):
         return -math.inf
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
-        """Score completions by the column; see `token_rows` for turns."""
+        """Score completions by the column; see `token_rows` for turns.
+
+        Raises:
+            ValueError: There is no such column, or it holds what cannot be.
+        """
         rows = token_rows(columns, len(completions))
         scores = []
         for completion, row in zip(completions, rows, strict=True):
@@ -125,7 +129,7 @@ class TokenEntropyReward(Reward):
 
 
 def token_rows(columns: Columns, n: int) -> list[list[list[float]]]:
-    """Entropies of the tokens of each turn of each completion; nothing where the column is missing.
+    """Entropies of the tokens of each turn of each completion.
 
     Args:
         columns: What the trainer handed on: for each completion a list of turns, each a list of entropies in nats; a
@@ -133,19 +137,26 @@ def token_rows(columns: Columns, n: int) -> list[list[list[float]]]:
         n: Completions.
 
     Raises:
-        ValueError: Another number of entries than completions, or an entropy that is none.
+        ValueError: There is no such column, another number of entries than completions, or an entropy that is none.
     """
     given = columns.get(TOKEN_ENTROPY)
     if given is None:
-        return [[] for _ in range(n)]
+        raise ValueError(
+            f"TokenEntropyReward needs the column {TOKEN_ENTROPY!r}, and the trainer hands on none: "
+            "likewise's ConsistencyGRPOTrainer makes it; trl.GRPOTrainer, verl and verifiers do not"
+        )
     if len(given) != n:
         raise ValueError(f"column {TOKEN_ENTROPY!r} has {len(given)} entries for {n} completion(s)")
     rows: list[list[list[float]]] = []
-    for entry in given:
-        turns = entry or []
-        if turns and not isinstance(turns[0], Sequence):
-            turns = [turns]
-        rows.append([[float(token) for token in turn] for turn in turns])
+    for index, entry in enumerate(given):
+        try:
+            turns = entry or []
+            if turns and not isinstance(turns[0], Sequence):
+                turns = [turns]
+            rows.append([[float(token) for token in turn] for turn in turns])
+        except (TypeError, ValueError):
+            told = f"a list of turns, each a list of entropies; got {entry!r:.60}"
+            raise ValueError(f"column {TOKEN_ENTROPY!r}, completion {index}: {told}") from None
     wrong = [token for row in rows for turn in row for token in turn if not 0 <= token < math.inf]
     if wrong:
         raise ValueError(f"an entropy is a finite number of at least 0, got {wrong[0]}")

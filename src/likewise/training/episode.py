@@ -78,7 +78,7 @@ class Episode:
         """Begin the task.
 
         Raises:
-            ValueError: The environment has no such task.
+            ValueError: The environment has no such task, or the task no sub-goals.
         """
         self.environment, self.task_id, self.run_id = environment, task_id, run_id
         self.observations: tuple[Observation, ...] = environment.reset(task_id)
@@ -93,6 +93,8 @@ class Episode:
 
     def _share(self) -> float:
         met = self.environment.sub_goals().values()
+        if not met:
+            raise ValueError(f"task {self.task_id!r} has no sub-goals, so no share of them is met")
         return sum(met) / len(met)
 
     def act(self, action: Action) -> tuple[Observation, ...]:
@@ -104,6 +106,7 @@ class Episode:
         if self.done:
             raise ValueError(f"run {self.run_id!r} of task {self.task_id!r} is over")
         self.turns.append(Turn(self.observations, action))
+        self.observations = ()  # seen; an environment that fails now gives no others
         step = self.environment.step(action)
         self.observations = step.observations
         self.progress.append(self._share())

@@ -119,8 +119,10 @@ def check_recipe(settings: LargeSettings) -> None:
     """Refuse what a later stage would, where its libraries are there: at the first stage, not after hours.
 
     Raises:
-        ConfigError: A field that a library has not, or a folder of a model that is not there.
+        ConfigError: vLLM is asked for and not installed, a field that a library has not, or a folder of a model that
+            is not there.
     """
+    check_vllm(settings.grpo, "grpo")
     check_model(settings.model, "model")
     if find_spec("trl") is None or find_spec("torch") is None:
         return
@@ -250,7 +252,6 @@ def train_on_states(settings: LargeSettings, *, resume: bool = False) -> list[di
     from trl import GRPOConfig
 
     check_recipe(settings)
-    check_vllm(settings.grpo, "grpo")
     start = settings.start or settings.model
     check_model(start, "start")
     args = made(GRPOConfig, settings.grpo, "grpo", output_dir=str(settings.folder("grpo")))

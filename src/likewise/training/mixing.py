@@ -37,15 +37,17 @@ class ProgressReward(Reward):
     def of(self, completions: Sequence[Completion], columns: Columns, who: str) -> list[CompletionScore]:
         """The same for a reward of another name."""
         curves = needed_curves(columns, len(completions), who)
-        return [_steps(completion, curve) for completion, curve in zip(completions, curves, strict=True)]
+        pairs = zip(completions, curves, strict=True)
+        return [_steps(index, completion, curve) for index, (completion, curve) in enumerate(pairs)]
 
 
-def _steps(completion: Completion, curve: list[float] | None) -> CompletionScore:
+def _steps(index: int, completion: Completion, curve: list[float] | None) -> CompletionScore:
     acted = len(completion.rollout.turns)
     if curve is None or acted == 0:
         return CompletionScore(None, (None,) * acted)
     if len(curve) != acted + 1:
-        raise ValueError(f"{acted} action(s) have {acted + 1} points of progress, got {len(curve)}")
+        told = f"{acted} action(s) have {acted + 1} points of progress, got {len(curve)}"
+        raise ValueError(f"column 'progress', completion {index}: {told}")
     deltas = tuple(after - before for before, after in pairwise(curve))
     return CompletionScore(sum(deltas) / acted, deltas, {})
 

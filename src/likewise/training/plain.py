@@ -60,10 +60,10 @@ class VerlReward:
 
     def __call__(
         self,
-        data_source: str | None = None,
-        solution_str: str | None = None,
+        data_source: str | Sequence[str] | None = None,
+        solution_str: str | Sequence[str] | None = None,
         ground_truth: Any = None,  # noqa: ANN401 - verl's own
-        extra_info: Mapping[str, Any] | None = None,
+        extra_info: Mapping[str, Any] | Sequence[Mapping[str, Any] | None] | None = None,
         *,
         data_sources: Sequence[str] | None = None,
         solution_strs: Sequence[str] | None = None,
@@ -71,17 +71,26 @@ class VerlReward:
         extra_infos: Sequence[Mapping[str, Any] | None] | None = None,
         **others: Any,  # noqa: ANN401 - verl's own
     ) -> float | list[float]:
-        """Score one completion, or a batch where the plural arguments are given.
+        """Score one completion, or a batch where the plural arguments are given, or lists by position.
 
         Raises:
-            ValueError: `extra_info` tells neither the prompt nor its index; or one completion alone cannot be scored.
+            ValueError: `extra_info` tells neither the prompt nor its index, a batch is of unequal numbers, or one
+                completion alone cannot be scored.
         """
         del ground_truth, ground_truths, others
-        if solution_strs is not None:
-            infos = list(extra_infos) if extra_infos is not None else [None] * len(solution_strs)
-            sources = list(data_sources) if data_sources is not None else [""] * len(solution_strs)
-            return self._batch(sources, solution_strs, infos)
-        prompts, columns = _from_infos([data_source or ""], [extra_info])
+        given: Any = (data_sources, solution_strs, extra_infos)
+        if solution_strs is None and not isinstance(solution_str, str | None):
+            given = (data_source, solution_str, extra_info)
+        sources, solutions, infos = given
+        if solutions is not None:
+            nothing = [None] * len(solutions)
+            return self._batch(
+                [source or "" for source in (nothing if sources is None else sources)],
+                solutions,
+                list(nothing if infos is None else infos),
+            )
+        one: Any = (data_source or "", extra_info)
+        prompts, columns = _from_infos(one[:1], one[1:])
         with apart():
             (value,) = self.reward(prompts, [solution_str or ""], **columns)
         if value is None:
@@ -94,6 +103,9 @@ class VerlReward:
     def _batch(
         self, sources: Sequence[str], solutions: Sequence[str], infos: Sequence[Mapping[str, Any] | None]
     ) -> list[float]:
+        if not len(sources) == len(solutions) == len(infos):
+            told = f"{len(solutions)} solutions, {len(sources)} data sources and {len(infos)} extra infos"
+            raise ValueError(f"a batch has as many of each, got {told}")
         prompts, columns = _from_infos(sources, infos)
         return filled_rewards(self.reward, prompts, list(solutions), **columns)
 

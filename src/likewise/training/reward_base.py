@@ -141,11 +141,13 @@ def progress_curves(columns: Columns, n: int) -> list[list[float] | None]:
         The curves. One with a missing or non-finite point is not measured as a whole.
 
     Raises:
-        ValueError: Progress outside [0, 1], or another number of curves than completions.
+        ValueError: Progress outside [0, 1], another number of curves than completions, or an entry that is no curve.
     """
     given = columns.get("progress")
     if given is None:
         return [None] * n
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        raise ValueError(f"column 'progress' is a list with a curve for each completion, got {given!r:.60}")
     if len(given) != n:
         raise ValueError(f"column 'progress' has {len(given)} entries for {n} completion(s)")
     return [_curve(index, curve) for index, curve in enumerate(given)]
@@ -183,9 +185,17 @@ def needed_curves(columns: Columns, n: int, who: str) -> list[list[float] | None
 
 
 def _curve(index: int, curve: Any) -> list[float] | None:  # noqa: ANN401 - a column's entry
-    if curve is None or not len(curve) or any(point is None or not math.isfinite(point) for point in curve):
+    if curve is None:
         return None
-    points = [float(point) for point in curve]
+    try:
+        points = [math.nan if point is None else float(point + 0) for point in curve]  # a text is no number
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"column 'progress', completion {index}: a curve is a list of numbers, p_0 before the first action and one "
+            f"after each; got {curve!r:.60}"
+        ) from None
+    if not points or not all(map(math.isfinite, points)):
+        return None
     if min(points) < 0 or max(points) > 1:
         raise ValueError(f"progress lies in [0, 1] at every turn; completion {index} has {points}")
     return points
