@@ -94,6 +94,17 @@ def test_what_is_old_is_deleted_and_the_act_noted(invoke, filled):
         assert store.audit.page().items[0].details == {"days": 1.0, "verdicts": 2}
 
 
+@pytest.mark.parametrize("days", ["0", "0.5"])
+def test_deleting_what_is_of_today_is_asked_about(invoke, filled, days):
+    refused = CliRunner().invoke(app, ["db", "retain", days], input="n\n")
+    assert refused.exit_code != 0
+    assert "are deleted. Go on?" in refused.output
+    with Store.open(filled) as store:
+        assert len(store.verdicts.page().items) == 2
+    done = invoke("db", "retain", days, "--yes")
+    assert (done.exit_code, done.stderr) == (0, "likewise: 2 verdict(s) deleted\n")
+
+
 @pytest.mark.parametrize(
     ("address", "code", "words"),
     [

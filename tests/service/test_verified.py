@@ -185,6 +185,29 @@ def test_answers_that_are_empty_come_back_flagged_as_the_upstream_gave_them(star
     assert answer.json()["choices"][0]["finish_reason"] == "length"
     assert answer.json()["likewise"]["label"] == "NOT_MEASURED"
     assert answer.json()["usage"]["completion_tokens"] == 21
+    (stored,) = service.service.store.verdicts.page().items
+    assert [answer.headers["x-likewise-decision"], answer.json()["likewise"]["decision"], stored.decision] == (
+        ["failed"] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    "choices", [[], [{"message": "str"}], ["Yes."], [None], [{"message": {"content": "Yes."}}, {"message": ["Yes."]}]]
+)
+def test_choices_that_are_none_are_a_502_that_says_so(start, choices):
+    body = json.dumps({"id": "c", "choices": choices}).encode()
+    service, _ = start(lambda request: Reply(200, body, {"Content-Type": "application/json"}))
+    answer = ask(service)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "upstream_nonsense")
+    assert answer.headers["x-likewise-decision"] == "failed"
+
+
+@pytest.mark.parametrize("message", [{}, {"message": None}])
+def test_a_choice_without_a_message_is_an_empty_answer(start, message):
+    body = json.dumps({"id": "c", "choices": [{"index": 0, "finish_reason": "content_filter"} | message] * 3}).encode()
+    service, _ = start(lambda request: Reply(200, body, {"Content-Type": "application/json"}))
+    answer = ask(service)
+    assert (answer.status_code, answer.json()["likewise"]["decision"]) == (200, "failed")
 
 
 def test_a_policy_may_refuse_what_was_not_measured(start):

@@ -20,7 +20,8 @@ def test_a_job_is_asked_for_done_and_read(store):
     seen = store.jobs.get(job.id)
     assert (seen.done, seen.total, seen.what) == (3, 10, "judging")
     assert store.jobs.result(job.id) is None
-    assert store.jobs.finish(job.id, "w1", '{"ok": true}')
+    assert store.jobs.finish(job.id, "w1", '{"ok": true}', done=5, total=5, what="written")
+    assert (store.jobs.get(job.id).done, store.jobs.get(job.id).total, store.jobs.get(job.id).what) == (5, 5, "written")
     done = store.jobs.get(job.id)
     assert (done.state, done.error) == (JobState.DONE, None)
     assert done.finished >= done.started >= done.created

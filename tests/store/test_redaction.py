@@ -30,6 +30,25 @@ SECRETS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ('"it is zebra-quo..." / "zebra-..."', f'"it is {MARK}..." / "{MARK}..."'),
+        ("zebra-quokka...", f"{MARK}..."),
+        ("zebra... and zebr...", "zebra... and zebr..."),  # fewer than six characters of it are a word
+        ("zebra-quo", "zebra-quo"),  # not an excerpt
+    ],
+)
+def test_a_known_secret_that_an_excerpt_cuts_off_is_taken_out(text, clean):
+    assert Redactor(known=["zebra-quokka"]).text(text) == clean
+
+
+def test_a_redactor_with_further_secrets_keeps_its_own_and_its_hook():
+    first = Redactor(str.upper, known=["the-first"])
+    assert first.also(["the-second"]).text("the-first, the-second") == f"{MARK}, {MARK}".upper()
+    assert first.text("the-second") == "THE-SECOND"
+
+
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
 @pytest.mark.parametrize(
     "frame", ["{}", "the key is {}, keep it", '"{}"', "({})", "a={}", "x\n{}\ny" + " and more" * 80]

@@ -29,6 +29,7 @@ DatabaseUrl: TypeAlias = Annotated[
         metavar="URL",
     ),
 ]
+Yes: TypeAlias = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
 def open_history(url: str | None) -> Store:
@@ -86,7 +87,7 @@ def upgrade(database: DatabaseUrl = None, debug: Debug = False) -> None:
 @plain_errors
 def downgrade(
     target: Annotated[str, typer.Argument(help="A layout, -1 for one step back, or base for nothing at all.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Yes = False,
     database: DatabaseUrl = None,
     debug: Debug = False,
 ) -> None:
@@ -159,12 +160,16 @@ def _password() -> str:
 @plain_errors
 def retain(
     days: Annotated[float, typer.Argument(help="Age from which on verdicts go.", min=0)],
+    yes: Yes = False,
     database: DatabaseUrl = None,
     debug: Debug = False,
 ) -> None:
     """Delete verdicts older than so many days; trends keep counting them."""
     del debug
     with open_history(database) as store:
+        if days < 1 and not yes:
+            which = f"All verdicts of {store.where}" + (f" older than {days * 24:g} hours" if days else "")
+            typer.confirm(f"{which} are deleted. Go on?", abort=True, err=True)
         deleted = store.retention.delete_older_than(days)
         store.audit.add(actor(), "retention", details={"days": days, "verdicts": deleted})
     say(f"{deleted} verdict(s) deleted")

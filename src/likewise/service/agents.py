@@ -13,6 +13,7 @@ import httpx2
 from likewise.reliability.agents import Agent, SamplingAgent
 from likewise.reliability.fields import AnswerFields
 from likewise.reliability.runs import AgentOutput, as_output
+from likewise.service.credentials import credentials_of
 from likewise.service.errors import ServiceError
 from likewise.service.sampling import ChatSampler
 from likewise.service.schemas import AgentIn
@@ -54,6 +55,13 @@ class Endpoint:
     authorization: str | None
     headers: Mapping[str, str]
     client: httpx2.AsyncClient
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Credentials that it is called with, and may repeat."""
+        pairs = [(name.encode(), value.encode()) for name, value in self.headers.items()]
+        pairs.append((b"authorization", (self.authorization or "").encode("latin-1", "replace")))
+        return credentials_of(pairs, urlsplit(self.url).query.encode())
 
     def agent(self, service: Service, query: str | list[dict[str, Any]]) -> Agent | SamplingAgent:
         """What the layer runs."""

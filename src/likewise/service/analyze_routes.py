@@ -11,6 +11,7 @@ from likewise.core.errors import AgentError
 from likewise.reliability.verdict import Verdict
 from likewise.service.access import Caller, caller_for, service_of
 from likewise.service.agents import endpoint_of
+from likewise.service.credentials import note_credentials
 from likewise.service.disconnect import ClientGoneError, unless_gone
 from likewise.service.errors import ServiceError, no_retry
 from likewise.service.examples import error_responses
@@ -95,18 +96,19 @@ async def analyze(service: Service, wanted: AnalyzeIn, caller: str) -> tuple[str
         route="/v1/analyze",
         caller=caller,
     )
-    identity = new_id()
+    identity, secrets = new_id(), endpoint.secrets
+    note_credentials(secrets)
     with service.tracing.request("POST", "/v1/analyze", {}) as span:
         agent = endpoint.agent(service, wanted.query)
         try:
             verdict = await layer.wrap(agent).aquery(wanted.query, sources=wanted.sources)
         except AgentError as problem:
             service.metrics.unanswered.labels(SOURCE).inc()
-            await service.keep_failure(question, problem, origin, identity)
+            await service.keep_failure(question, problem, origin, identity, secrets)
             raise _failed(problem, identity) from None
         service.metrics.count_verdict(verdict, SOURCE)
         service.tracing.judged(span, verdict, identity)
-    await service.keep(verdict, origin, identity)
+    await service.keep(verdict, origin, identity, secrets)
     return identity, verdict
 
 

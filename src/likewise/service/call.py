@@ -12,6 +12,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from likewise.service.access import Caller
+from likewise.service.credentials import credentials_of
 from likewise.service.errors import ServiceError, error_body
 from likewise.service.policies import Chosen
 from likewise.service.service import Service
@@ -53,6 +54,11 @@ class Call:
         """The model that is asked for."""
         model = self.values.get("model")
         return model if isinstance(model, str) else ""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Credentials that the upstream gets with it, and may repeat."""
+        return credentials_of(self.headers, self.query)
 
     @property
     def query(self) -> bytes:

@@ -89,7 +89,7 @@ async def _work_on(service: Service, job: Job, worker: str) -> None:
             work = partial(_attempt, service, job.params, payload or b"", steps)
             result, error = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
             group.cancel_scope.cancel()
-        await _end(service, job, worker, result, error)
+        await _end(service, job, worker, steps, result, error)
     except anyio.get_cancelled_exc_class():
         stop.set()
         with anyio.CancelScope(shield=True):
@@ -113,14 +113,14 @@ async def _give_signs(service: Service, job: Job, worker: str, steps: _Steps, st
         await anyio.sleep(min(lease / 4, 1.0))
 
 
-async def _end(service: Service, job: Job, worker: str, result: str | None, error: str | None) -> None:
+async def _end(service: Service, job: Job, worker: str, steps: _Steps, result: str | None, error: str | None) -> None:
     jobs = service.store.jobs
     if result is None and error is None:
         return  # cancelled, or taken over
     end = (
         partial(jobs.fail, job.id, worker, error)
         if error is not None
-        else partial(jobs.finish, job.id, worker, result or "")
+        else partial(jobs.finish, job.id, worker, result or "", done=steps.done, total=steps.total, what=steps.what)
     )
     for wait in (1, 5, 20, None):
         try:

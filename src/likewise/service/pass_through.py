@@ -72,6 +72,9 @@ class Relay(Response):
         """Returns the status that the caller got."""
         try:
             response = await self._upstream.send(self._request)
+            if response.status_code >= 300 and self._upstream.own_secrets(self._request):
+                answer = self._upstream.without_own_key(self._request, await self._upstream.read(response))
+                raise UpstreamError("the upstream refused", answer.status, "upstream_error", answer)
         except UpstreamError as problem:
             await no_answer(problem, self._more)(scope, receive, send)
             return problem.status

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from likewise.service.access import Caller, identify, service_of
 from likewise.service.call import Call, no_answer, read_object
+from likewise.service.credentials import note_credentials
 from likewise.service.disconnect import ClientGoneError, unless_gone
 from likewise.service.errors import ServiceError
 from likewise.service.examples import CHAT_BODY, CHAT_RESPONSES
@@ -59,6 +60,7 @@ async def _chat(request: Request, route: str) -> Response:
     if not chosen.verifies:
         return _relay(request, service, upstream, "chat/completions", headers, body, values)
     call = Call(service, request, caller, route, values, chosen, upstream, headers)
+    note_credentials(call.secrets)
     path = "/v1/chat/completions" if route == DEFAULT_ROUTE else "/r/{route}/v1/chat/completions"
     with service.tracing.request("POST", path, request.headers) as span:
         try:

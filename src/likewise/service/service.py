@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.runs import RunRecord
 from likewise.reliability.verdict import Verdict
 from likewise.service.connections import upstream_client
+from likewise.service.credentials import RequestRedactor
 from likewise.service.metrics import Metrics
 from likewise.service.policies import Chosen, PolicyTable, handling_of, policy_of, running_of
 from likewise.service.security.allow_list import AllowList
@@ -31,7 +33,6 @@ from likewise.service.settings import PolicySettings, ProxyMode, ServiceSettings
 from likewise.service.tracing import Tracing
 from likewise.service.upstream import Upstream
 from likewise.store.records import Origin, VerdictRecord
-from likewise.store.redaction import Redactor
 from likewise.store.store import Store
 from likewise.store.writer import BatchReport, VerdictWriter
 
@@ -89,7 +90,7 @@ class Service:
             except ValueError as problem:
                 raise ConfigError("settings", str(problem), key=f"policies[{place}]") from None
         self._judge, self._encoder, self._loaded = judge, encoder, False
-        self.redactor = Redactor(known=_secrets(settings))
+        self.redactor = RequestRedactor(known=_secrets(settings))
         self._layers: dict[int, ReliabilityLayer] = {}
         self._tasks: list[tuple[str, Task]] = []
         self.upstreams: Mapping[str, Upstream] = {}
@@ -224,22 +225,24 @@ class Service:
 
     # --- history ----------------------------------------------------------------------------------------------------
 
-    async def keep(self, verdict: Verdict, origin: Origin, identity: str) -> None:
-        """Store a verdict; it is durable when this returns.
+    async def keep(self, verdict: Verdict, origin: Origin, identity: str, secrets: tuple[str, ...] = ()) -> None:
+        """Store a verdict, without the secrets of its request; it is durable when this returns.
 
         Raises:
             StoreUnavailableError: It is not.
         """
-        await self._put(partial(VerdictRecord.of, verdict, origin, id=identity))
+        await self._put(partial(VerdictRecord.of, verdict, origin, id=identity), secrets)
 
-    async def keep_failure(self, query: str, problem: AgentError, origin: Origin, identity: str) -> None:
+    async def keep_failure(
+        self, query: str, problem: AgentError, origin: Origin, identity: str, secrets: tuple[str, ...] = ()
+    ) -> None:
         """Store that a query got no answer; see `keep`."""
         records = [record for record in problem.records if isinstance(record, RunRecord)]
-        await self._put(partial(VerdictRecord.of_failure, query, str(problem), records, origin, id=identity))
+        await self._put(partial(VerdictRecord.of_failure, query, str(problem), records, origin, id=identity), secrets)
 
-    async def _put(self, make: Callable[[], VerdictRecord]) -> None:
+    async def _put(self, make: Callable[[], VerdictRecord], secrets: tuple[str, ...]) -> None:
         try:
-            record = make()
+            record = replace(make(), secrets=secrets)
         except ValueError as problem:
             raise StoreUnavailableError(self.store.where, f"a verdict that cannot be stored: {problem}") from problem
         await self.writer.put(record)

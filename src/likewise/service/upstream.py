@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from likewise.service.connections import watched
+from likewise.service.credentials import credentials_of, without
 from likewise.service.metrics import Metrics
 from likewise.service.security.allow_list import BlockedAddressError
 from likewise.service.settings import KeyFrom, UpstreamSettings
@@ -75,6 +76,14 @@ def returned(headers: Iterable[tuple[bytes, bytes]], *, decoded: bool = False) -
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")  # what cannot be sent on is not read
+
+
+def _has_choices(completion: Mapping[str, Any]) -> bool:
+    """Whether there are choices, and each is one; a message that is left out, or null, is an empty one."""
+    choices = completion.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return False
+    return all(isinstance(each, dict) and isinstance(each.get("message"), dict | None) for each in choices)
 
 
 def _may_repeat(request: httpx2.Request) -> bool:
@@ -246,10 +255,23 @@ class Upstream:
             self.tracing.answered(span, answer.status, completion)
         if answer.status >= 300:
             words = f"the upstream {self.name!r} answered with status {answer.status}"
-            raise UpstreamError(words, answer.status, "upstream_error", answer)
-        if completion is None or not isinstance(completion.get("choices"), list) or not completion["choices"]:
+            raise UpstreamError(words, answer.status, "upstream_error", self.without_own_key(request, answer))
+        if completion is None or not _has_choices(completion):
             raise UpstreamError(f"the upstream {self.name!r} answered no chat completion", 502, "upstream_nonsense")
         return completion
+
+    def own_secrets(self, request: httpx2.Request) -> tuple[str, ...]:
+        """The server's own credentials that this call was made with; the caller's are no news to the caller."""
+        own = [(name.encode(), value.encode()) for name, value in self.settings.own_headers.items()]
+        own.append((b"authorization", f"Bearer {self.settings.key or ''}".encode("latin-1", "replace")))
+        sent = {(name.lower(), value) for name, value in request.headers.raw}
+        return credentials_of(pair for pair in own if pair in sent)
+
+    def without_own_key(self, request: httpx2.Request, answer: Answer) -> Answer:
+        """An error as it may be told to a caller: without the server's own credentials."""
+        secrets = self.own_secrets(request)
+        headers = [(name, without(secrets, value)) for name, value in answer.headers]
+        return Answer(answer.status, headers, without(secrets, answer.body))
 
     async def whole(self, request: httpx2.Request) -> Answer:
         """The whole answer, decoded.
@@ -257,7 +279,10 @@ class Upstream:
         Raises:
             UpstreamError: There is none, or it is too large.
         """
-        response = await self.send(request)
+        return await self.read(await self.send(request))
+
+    async def read(self, response: httpx2.Response) -> Answer:
+        """The whole of an answer whose head is there; see `whole`."""
         try:
             body = bytearray()
             async for piece in response.aiter_bytes():

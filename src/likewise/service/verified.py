@@ -22,7 +22,7 @@ from likewise.service.service import new_id
 from likewise.service.settings import ProxyMode, StoreDown, Verb
 from likewise.service.upstream import UpstreamError
 from likewise.service.wire import Json
-from likewise.store.records import Origin
+from likewise.store.records import FAILED, Origin
 
 __all__ = ["verified"]
 
@@ -134,7 +134,7 @@ async def _keep(call: Call, verdict: Verdict, origin: Origin, identity: str) -> 
     if not call.chosen.policy.store:
         return "off"
     try:
-        await call.service.keep(verdict, origin, identity)
+        await call.service.keep(verdict, origin, identity, call.secrets)
     except StoreUnavailableError:
         if call.chosen.policy.store_down is StoreDown.REFUSE:
             raise
@@ -148,14 +148,14 @@ async def _unanswered(
 ) -> Response:
     """All runs failed: the upstream's own error; or its empty answers, where those are what it gave."""
     call.service.metrics.unanswered.labels(SOURCE).inc()
-    _note(call, identity, "failed")
+    _note(call, identity, FAILED)
     if call.chosen.policy.store:
         try:
-            await call.service.keep_failure(question, problem, origin, identity)
+            await call.service.keep_failure(question, problem, origin, identity, call.secrets)
         except StoreUnavailableError:
             if call.chosen.policy.store_down is StoreDown.REFUSE:
                 raise
-    headers = {"X-Likewise-Verdict-Id": identity, "X-Likewise-Decision": "failed", "X-Likewise-Mode": _mode(call)}
+    headers = {"X-Likewise-Verdict-Id": identity, "X-Likewise-Decision": FAILED, "X-Likewise-Mode": _mode(call)}
     for cause in _causes(problem):
         if isinstance(cause, UpstreamError):
             return no_answer(cause, headers | (no_retry() if cause.answer is None else {}))
@@ -163,7 +163,7 @@ async def _unanswered(
         first = sampler.samples[0]
         told = {
             "id": identity,
-            "decision": Decision.FLAG.value,
+            "decision": FAILED,
             "label": Label.NOT_MEASURED.value,
             "reliability": None,
             "reasons": [str(problem)],

@@ -222,20 +222,38 @@ class Jobs:
         Raises:
             StoreUnavailableError: The database cannot be written.
         """
-        given: dict[str, Any] = {"done": done, "total": total, "what": what}
-        values = {name: value for name, value in given.items() if value is not None}
+        values = _given(done, total, what)
         values["lease"] = datetime.now(UTC) + timedelta(seconds=lease)
         with self._database.writing() as connection:
             return connection.execute(update(JobRow).where(_mine(id, worker)).values(**values)).rowcount == 1
 
-    def finish(self, id: str, worker: str, result: str) -> bool:
+    def finish(
+        self,
+        id: str,
+        worker: str,
+        result: str,
+        *,
+        done: int | None = None,
+        total: int | None = None,
+        what: str | None = None,
+    ) -> bool:
         """Give the result, without secrets. False: the job is no longer this worker's, and the result is dropped.
+
+        Args:
+            id: The job.
+            worker: Whose it is.
+            result: What came of it.
+            done: Steps done in the end; as of the last sign of life where None, and so are the next two.
+            total: Steps in all.
+            what: What was done last, in words.
 
         Raises:
             StoreUnavailableError: The database cannot be written.
         """
         with self._database.writing() as connection:
-            return _end(connection, id, JobState.DONE, worker, result=self._redactor.text(result))
+            return _end(
+                connection, id, JobState.DONE, worker, result=self._redactor.text(result), **_given(done, total, what)
+            )
 
     def fail(self, id: str, worker: str, error: str) -> bool:
         """Say why there is no result. False: the job is no longer this worker's.
@@ -291,6 +309,11 @@ def _mine(id: str, worker: str) -> Any:  # noqa: ANN401 - a condition
     return and_(JobRow.id == id, JobRow.worker == worker, JobRow.state == JobState.RUNNING.value)
 
 
+def _given(done: int | None, total: int | None, what: str | None) -> dict[str, Any]:
+    given = {"done": done, "total": total, "what": what}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _end(
     connection: Connection,
     id: str,
@@ -299,8 +322,15 @@ def _end(
     *,
     result: str | None = None,
     error: str | None = None,
+    **more: Any,  # noqa: ANN401 - values of further columns
 ) -> bool:
     """End a job that has not ended; its payload goes, for nobody needs it any more."""
     condition = and_(JobRow.id == id, JobRow.finished.is_(None)) if worker is None else _mine(id, worker)
-    values = {"state": state.value, "finished": datetime.now(UTC), "result": result, "error": error, "payload": b""}
+    values = {
+        "state": state.value,
+        "finished": datetime.now(UTC),
+        "result": result,
+        "error": error,
+        "payload": b"",
+    } | more
     return connection.execute(update(JobRow).where(condition).values(**values)).rowcount == 1

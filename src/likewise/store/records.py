@@ -82,6 +82,7 @@ class VerdictRecord:
         rollouts: Its runs in our own format, one for each entry of the audit trail.
         signature: How its numbers were made, in one line.
         size: Characters of its JSON: what it takes in a queue.
+        secrets: Secrets by value that only this query knew, such as its caller's key; taken out, and never written.
     """
 
     id: str
@@ -91,6 +92,7 @@ class VerdictRecord:
     rollouts: tuple[Mapping[str, Any], ...]
     signature: str = ""
     size: int = field(default=0, compare=False)
+    secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(
@@ -138,6 +140,7 @@ class VerdictRecord:
 
     def rows(self, redactor: Redactor) -> VerdictRows:
         """The rows to be written, without secrets."""
+        redactor = redactor.also(self.secrets) if self.secrets else redactor
         body: Any = redactor.value(dict(self.body))
         rollouts: list[Any] = [redactor.value(dict(rollout)) for rollout in self.rollouts]
         origin = replace(

@@ -18,6 +18,8 @@ TextHook: TypeAlias = Callable[[str], str]
 
 SHORTEST_KNOWN = 6
 """Characters below which a known secret is not looked for, as it would be found in words; no pattern matches fewer."""
+CUT = "..."
+"""What the package writes where an excerpt of a text ends."""
 REMEMBERED = 300
 """Characters up to which a text is remembered without its secrets."""
 
@@ -83,6 +85,21 @@ _FIELDS = frozenset(
 )
 
 
+def _without(secret: str, text: str) -> str:
+    """A text without a secret, whole or cut off where an excerpt ends."""
+    text = text.replace(secret, MARK)
+    if CUT not in text or secret[:SHORTEST_KNOWN] not in text:
+        return text
+    parts = text.split(CUT)
+    for place, part in enumerate(parts[:-1]):
+        longest = min(len(secret) - 1, len(part))
+        for length in range(longest, SHORTEST_KNOWN - 1, -1):
+            if part.endswith(secret[:length]):
+                parts[place] = part[:-length] + MARK
+                break
+    return CUT.join(parts)
+
+
 def _without_shapes(text: str) -> str:
     for hints, pattern in _SHAPES:
         if any(hint in text for hint in hints):
@@ -113,10 +130,14 @@ class Redactor:
         self._hook = hook
         self._known = sorted({each for each in known if len(each) >= SHORTEST_KNOWN}, key=len, reverse=True)
 
+    def also(self, known: Iterable[str]) -> Redactor:
+        """The same redactor for which these are secrets, too."""
+        return Redactor(self._hook, [*self._known, *known])
+
     def text(self, text: str) -> str:
         """The text without secrets."""
         for secret in self._known:
-            text = text.replace(secret, MARK)
+            text = _without(secret, text)
         if len(text) >= SHORTEST_KNOWN:
             text = _remembered(text) if len(text) <= REMEMBERED else _without_shapes(text)
         return text if self._hook is None else self._hook(text)
