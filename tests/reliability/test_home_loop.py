@@ -5,6 +5,7 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+from concurrent.futures import CancelledError
 
 import pytest
 
@@ -36,6 +37,22 @@ def test_an_error_reaches_the_caller():
 
     with pytest.raises(KeyError, match="no"):
         run_at_home(fail)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_loop_that_has_died_is_made_anew():
+    """An interrupt that an agent raises itself ends its event loop, and must not end those of all later queries."""
+
+    async def interrupt():
+        raise KeyboardInterrupt
+
+    for _ in range(3):
+        with pytest.raises((KeyboardInterrupt, CancelledError)):
+            run_at_home(interrupt)
+        for thread in threading.enumerate():
+            if thread.name == "likewise-loop":
+                thread.join(10)
+        assert not run_at_home(loop_of).is_closed()
 
 
 def test_an_async_agent_meets_the_same_loop_in_every_sync_query():

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.reliability.passages import MOST_PASSAGES, Source, passages_of
+from judges import TableJudge
+from likewise.reliability.layer import ReliabilityLayer
+from likewise.reliability.passages import MOST_PASSAGES, Source, check_sources, passages_of
 
 FLIGHT = (
     '{"id": "UM3", "cabin": "economy", "flights": [{"number": "HAT1", "price": 117}, {"number": "HAT2", "price": 9}]}'
@@ -91,3 +93,42 @@ def test_every_json_is_walked_to_its_end_and_every_quote_is_its_own_text(value):
     text = json.dumps(value)
     for passage in passages_of([Source("s", text)])[0]:
         assert text[passage.start : passage.end] == passage.quote
+
+
+BAD_SOURCES = [
+    "The firm was founded in 1998.",
+    b"bytes",
+    7,
+    {"report": 3},
+    {"report": None},
+    {3: "a text under a number"},
+    [("report", "The firm was founded in 1998.")],
+    ["The firm was founded in 1998."],
+    [Source("report", None)],
+    [Source("report", "fine"), None],
+    (Source(name, "once") for name in "ab"),
+]
+
+
+@pytest.mark.parametrize("sources", BAD_SOURCES, ids=lambda sources: type(sources).__name__)
+def test_sources_that_are_none_are_refused_before_any_run_of_the_agent(sources):
+    asked = []
+
+    def agent(query):
+        asked.append(query)
+        return "Paris."
+
+    layer = ReliabilityLayer(2, judge=TableJudge())
+    for call in (
+        lambda: layer.wrap(agent, sources=sources),
+        lambda: layer.wrap(agent).query("?", sources=sources),
+        lambda: layer.score(["Paris."] * 2, sources=sources),
+    ):
+        with pytest.raises(TypeError, match="sources are texts by name"):
+            call()
+    assert asked == []
+
+
+@pytest.mark.parametrize("sources", [None, {}, [], {"report": "text"}, [Source("report", "text")], (Source("a", "b"),)])
+def test_sources_of_each_kind_are_taken(sources):
+    check_sources(sources)

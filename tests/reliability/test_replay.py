@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import urllib.request
+import weakref
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +14,8 @@ import anyio
 import pytest
 
 from judges import LetterEncoder, TableJudge
+from likewise.backends.tool_names import ToolClass
+from likewise.backends.tool_rules import ToolRules
 from likewise.core.errors import AgentError
 from likewise.core.labels import Relation
 from likewise.reliability.agents import current_run
@@ -19,6 +23,7 @@ from likewise.reliability.handling import Handling
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.replay import STUB, ToolRecorder, ToolRefusedError
 from likewise.reliability.runner import RunSettings
+from likewise.reliability.verdict import Decision
 
 LAYER = ReliabilityLayer(5, judge=TableJudge(default=Relation.EQUIVALENT), encoder=LetterEncoder())
 
@@ -284,3 +289,209 @@ def test_the_calls_that_are_served_are_carried_out_once_after_the_verdict():
 def test_asking_needs_somebody_to_ask():
     with pytest.raises(ValueError, match="permit"):
         ToolRecorder("ask")
+
+
+async def permit_later(name, arguments):
+    return False
+
+
+def test_an_async_permit_is_refused_when_the_recorder_is_made():
+    """What it returns is a coroutine, which is true whatever it would say."""
+    with pytest.raises(TypeError, match="sync function"):
+        ToolRecorder("ask", permit=permit_later)
+
+
+@pytest.mark.parametrize("answer", ["n", "yes", 1, None, lambda: True])
+def test_only_true_permits(answer):
+    sent = []
+    refund = ToolRecorder("ask", permit=lambda *_: answer).wrap(sent.append, "refund_order")
+    with pytest.raises(AgentError, match="not permitted"):
+        LAYER.wrap(lambda query: refund("7")).query("Refund 7")
+    assert sent == []
+
+
+def test_a_permit_that_hides_a_coroutine_permits_nothing():
+    sent = []
+    refund = ToolRecorder("ask", permit=lambda *given: permit_later(*given)).wrap(sent.append, "refund_order")
+    with pytest.raises(AgentError, match="not permitted"):
+        LAYER.wrap(lambda query: refund("7")).query("Refund 7")
+    assert sent == []
+
+
+@pytest.mark.parametrize("slow", ["agent", "permit"])
+def test_a_run_that_was_given_up_changes_nothing_after_the_verdict(slow):
+    sent, told = [], []
+
+    def permit(*_):
+        if slow == "permit":
+            current_run().cancelled.wait(10)
+        return True
+
+    refund = ToolRecorder("ask", permit=permit).wrap(sent.append, "refund_order")
+
+    def agent(query):
+        if slow == "agent":
+            current_run().cancelled.wait(10)
+        try:
+            return refund("7")
+        except ToolRefusedError as problem:
+            told.append(str(problem))
+            raise
+
+    layer = ReliabilityLayer(2, judge=TableJudge(), running=RunSettings(deadline=0.2, attempts=1))
+    with pytest.raises(AgentError, match="no answer within"):
+        layer.wrap(agent).query("Refund 7")
+    for thread in threading.enumerate():
+        if thread.name.startswith("likewise-run"):
+            thread.join(10)
+    assert sent == []
+    assert len(told) == 2
+    assert all("given up" in each for each in told)
+
+
+def test_an_async_run_that_is_being_given_up_changes_nothing_on_its_way_out():
+    sent = []
+    refund = ToolRecorder("ask", permit=lambda *_: True).wrap(sent.append, "refund_order")
+
+    async def agent(query):
+        try:
+            await anyio.sleep(60)
+        finally:
+            refund("7")
+
+    layer = ReliabilityLayer(2, judge=TableJudge(), running=RunSettings(deadline=0.2, attempts=1))
+    with pytest.raises(AgentError, match="given up"):
+        layer.wrap(agent).query("Refund 7")
+    assert sent == []
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_agent_that_tries_again_after_an_unknown_outcome_is_refused_in_its_own_run(is_async):
+    """The endpoint took the refund and the line broke before its answer: a second try is a second refund."""
+    sent, told = [], []
+    recorder = ToolRecorder("ask", permit=lambda *_: True)
+
+    def refund_order(order_id):
+        sent.append(order_id)
+        raise ConnectionError("the line broke")
+
+    refund = recorder.wrap(refund_order, as_async=is_async)
+
+    async def agent(query):
+        for _ in range(0 if current_run().index else 3):  # the other run gives up at once
+            try:
+                outcome = refund("7")
+                return await outcome if is_async else outcome
+            except (ConnectionError, ToolRefusedError) as problem:
+                told.append(str(problem))
+        return "gave up"
+
+    assert ReliabilityLayer(2, judge=TableJudge()).wrap(agent).query("Refund 7").answer == "gave up"
+    assert sent == ["7"]
+    assert told[0] == "the line broke"
+    assert all("may have gone through" in each for each in told[1:])
+
+
+def test_a_run_cannot_change_what_another_is_given():
+    recorder = ToolRecorder(stub={"status": "noted", "ids": []})
+    look = recorder.wrap(lambda: {"items": [1, 2]}, "get_order")
+    change = recorder.wrap(lambda: None, "refund_order")
+
+    def agent(query):
+        found, noted = look(), change()
+        found["items"].append(3)
+        noted["ids"].append(7)
+        return f"{found['items']} {noted['ids']}"
+
+    verdict = LAYER.wrap(agent).query("?")
+    assert {record.text for record in verdict.records} == {"[1, 2, 3] [7]"}
+
+
+def test_a_result_that_cannot_be_copied_is_given_as_it_is():
+    lock = threading.Lock()
+    look = ToolRecorder().wrap(lambda: lock, "get_lock")
+    assert LAYER.wrap(lambda query: str(look() is lock)).query("?").answer == "True"
+
+
+def refund_call(order_id="7"):
+    return {"content": "", "tool_calls": [{"function": {"name": "refund_order", "arguments": {"order_id": order_id}}}]}
+
+
+def test_committing_twice_carries_out_once():
+    sent = []
+    recorder = ToolRecorder()
+    recorder.wrap(lambda order_id: sent.append(order_id) or len(sent), "refund_order")
+    verdict = LAYER.score([refund_call()] * 3)
+    assert recorder.commit(verdict) == recorder.commit(verdict) == [1]
+    assert recorder.commit(LAYER.score([refund_call()] * 3)) == [2]  # another verdict, another change
+    assert sent == ["7", "7"]
+
+
+def test_a_commit_that_failed_midway_is_not_made_again():
+    sent = []
+
+    def refund_order(order_id):
+        sent.append(order_id)
+        raise ConnectionError("the line broke")
+
+    recorder = ToolRecorder()
+    recorder.wrap(refund_order)
+    verdict = LAYER.score([refund_call()] * 3)
+    with pytest.raises(ConnectionError):
+        recorder.commit(verdict)
+    with pytest.raises(ToolRefusedError, match="begun before"):
+        recorder.commit(verdict)
+    assert sent == ["7"]
+
+
+def test_a_recorder_keeps_no_verdict_alive_that_it_has_committed():
+    recorder = ToolRecorder()
+    recorder.wrap(lambda order_id: "done", "refund_order")
+    verdict = LAYER.score([refund_call()] * 3)
+    recorder.commit(verdict)
+    kept = weakref.ref(verdict)
+    del verdict
+    gc.collect()
+    assert kept() is None
+    assert recorder._committed == {}  # an id that is used anew belongs to no old verdict
+
+
+@pytest.mark.parametrize("recorder", [ToolRecorder("refuse"), ToolRecorder("ask", permit=lambda *_: False)])
+def test_a_commit_needs_the_permission_that_a_run_needs(recorder):
+    sent = []
+    recorder.wrap(lambda order_id: sent.append(order_id), "refund_order")
+    with pytest.raises(ToolRefusedError, match="not permitted"):
+        recorder.commit(LAYER.score([refund_call()] * 3))
+    assert sent == []
+
+
+def test_a_flagged_verdict_is_committed_only_where_that_is_said():
+    sent = []
+    recorder = ToolRecorder()
+    recorder.wrap(lambda order_id: sent.append(order_id), "refund_order")
+    verdict = LAYER.score([refund_call()])  # one run is no evidence
+    assert verdict.decision is Decision.FLAG
+    with pytest.raises(ToolRefusedError, match="flagged=True"):
+        recorder.commit(verdict)
+    assert sent == []
+    recorder.commit(verdict, flagged=True)
+    assert sent == ["7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [
+        ("list_and_purge", False),
+        ("fetch_then_ack", False),
+        ("get_and_refund_order", False),
+        ("readAndDelete", False),
+        ("get_remove_all", False),
+        ("list_refunds", True),
+        ("get_refund_status", True),
+        ("get_orders_and_items", True),
+    ],
+)
+def test_a_name_with_a_second_verb_that_changes_is_no_reader(name, reads):
+    assert ToolRecorder().reads(name) is reads
+    assert ToolRecorder(reading=(name,)).reads(name)  # the user's word goes first
+    assert ToolRecorder(rules=ToolRules(tool_classes={name: ToolClass.READS})).reads(name)

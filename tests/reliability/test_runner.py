@@ -184,6 +184,48 @@ def test_sys_exit_in_an_agent_ends_the_run_not_the_program():
         layer().wrap(leaving).query("?")
 
 
+class Panic(BaseException):
+    """As libraries in Rust raise it (pyo3's PanicException), and `pytest.fail`: no `Exception`."""
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_error_that_is_no_exception_ends_its_run_and_no_other_query(is_async):
+    def panic(query):
+        if current_run().index == 1 or query == "all":
+            raise Panic("index out of range")
+        return "Paris."
+
+    async def panic_async(query):
+        await anyio.sleep(0.05)  # the other query is under way
+        return panic(query)
+
+    wrapped, others = layer().wrap(panic_async if is_async else panic), []
+    beside = threading.Thread(target=lambda: others.append(wrapped.query("?")))
+    beside.start()
+    with pytest.raises(AgentError, match="5 x exception: Panic: index out of range"):
+        wrapped.query("all")
+    beside.join(10)
+    assert (others[0].answer, others[0].runs_agreed, others[0].runs_failed) == ("Paris.", "4/4", 1)
+    assert wrapped.query("?").answer == "Paris."
+
+
+def alone(problem):
+    """What is left of groups of one."""
+    return alone(problem.exceptions[0]) if isinstance(problem, BaseExceptionGroup) else problem
+
+
+@pytest.mark.parametrize(
+    "problem", [KeyboardInterrupt(), BaseExceptionGroup("both", [KeyboardInterrupt(), ValueError()])]
+)
+def test_an_interrupt_is_no_failed_run(problem):
+    def interrupt(_):
+        raise problem
+
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - alone, or in groups
+        asyncio.run(layer(runs=2).wrap(interrupt).aquery("?"))
+    assert isinstance(alone(caught.value), KeyboardInterrupt)
+
+
 def test_a_cancelled_caller_cancels_all_runs():
     under_way, ended = [], []
 

@@ -24,6 +24,7 @@ __all__ = [
     "SamplingAgent",
     "as_agent",
     "current_run",
+    "is_async",
     "runs_under_way",
 ]
 
@@ -105,7 +106,7 @@ class CallableAgent:
     @property
     def is_async(self) -> bool:
         """Whether it runs in the event loop."""
-        return _is_async(self.function)
+        return is_async(self.function)
 
     async def run(self, query: Any, info: RunInfo) -> object:  # noqa: ANN401 - a query is the agent's own
         """One output. The query is copied, so that one run cannot change what another is asked."""
@@ -172,7 +173,8 @@ def _with_info(function: Callable[[Any], Any], query: object, info: RunInfo) -> 
     return function(query)
 
 
-def _is_async(function: Callable[[Any], Any]) -> bool:
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives something to await, as far as it can be told without calling it."""
     call = getattr(function, "__call__", None)  # noqa: B004 - the method of an object that is callable
     return inspect.iscoroutinefunction(inspect.unwrap(function)) or inspect.iscoroutinefunction(call)
 

@@ -22,7 +22,7 @@ from likewise.core.estimate import Estimate
 from likewise.core.labels import Entailment, Judgement, Relation
 from likewise.core.protocols import Encoder, Judge
 from likewise.metrics.resampling import wilson_share
-from likewise.reliability.passages import Passage, Source, passages_of, spans_of
+from likewise.reliability.passages import Passage, Source, check_sources, passages_of, spans_of
 
 __all__ = ["GroundedSentence", "Grounding", "GroundingReport", "Source", "ground"]
 
@@ -116,7 +116,11 @@ def ground(
 
     Returns:
         The report; its share is undefined where the answer makes no claim, or none could be judged.
+
+    Raises:
+        TypeError: Sources that are none.
     """
+    check_sources(sources)
     given = [Source(n, t) for n, t in sources.items()] if isinstance(sources, Mapping) else list(sources)
     passages, unread = passages_of(given)
     spans = spans_of(answer)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
@@ -39,9 +40,12 @@ class _Home:
     def _end(self) -> None:
         """Worker threads of the loop are no daemons: they would keep the program from ending while the loop lives."""
         threading.main_thread().join()
-        self.portal.start_task_soon(self.portal.stop, True)
+        with suppress(RuntimeError):  # it has ended before
+            self.portal.start_task_soon(self.portal.stop, True)
 
 
+_LOOK_AGAIN = 1.0
+"""Seconds after which a caller looks whether the loop it waits for is still there."""
 _home: _Home | None = None
 _making = threading.Lock()
 
@@ -52,17 +56,34 @@ def run_at_home(function: Callable[..., Awaitable[T]], *args: Any) -> T | None: 
     Returns:
         What the function returns; None, without running it, where the caller is in that loop itself and waiting for it
         would never end.
+
+    Raises:
+        RuntimeError: The loop ended under it; the next call makes a new one.
     """
     global _home
     with _making:
-        if _home is None or _home.process != os.getpid():  # a fork has no threads
+        if _home is None or _home.process != os.getpid() or not _home.thread.is_alive():  # a fork has no threads
             _home = _Home()
-        home = _home
-    if threading.current_thread() is home.thread:
-        return None
-    future = home.portal.start_task_soon(function, *args)
+        if threading.current_thread() is _home.thread:
+            return None
+        try:
+            future = _home.portal.start_task_soon(function, *args)
+        except RuntimeError:  # it is just ending
+            _home = _Home()
+            future = _home.portal.start_task_soon(function, *args)
+        thread = _home.thread
     try:
-        return future.result()
+        return _awaited(future, thread)
     except BaseException:
         future.cancel()
         raise
+
+
+def _awaited(future: Future[T], thread: threading.Thread) -> T:
+    """The outcome; a loop that dies between two steps never gives one."""
+    while True:
+        wait([future], _LOOK_AGAIN)
+        if future.done():
+            return future.result()
+        if not thread.is_alive():
+            raise RuntimeError("the event loop of async agents ended while this query was under way: ask again")

@@ -18,6 +18,7 @@ from likewise.reliability.account import Session, account
 from likewise.reliability.agents import SamplingAgent, as_agent
 from likewise.reliability.grounding import GroundingReport, ground
 from likewise.reliability.handling import Handling, OnFail, decide
+from likewise.reliability.passages import Sources, check_sources
 from likewise.reliability.policy import Mode, Policy
 from likewise.reliability.remediation import Rule, advise, measures_of, read_rules, shipped_rules
 from likewise.reliability.runner import Runner, RunSettings
@@ -25,7 +26,7 @@ from likewise.reliability.runs import RunRecord
 from likewise.reliability.scores import Measurement, measure
 from likewise.reliability.variance import VarianceForm
 from likewise.reliability.verdict import Decision, Verdict, label_of
-from likewise.reliability.wrapped import SCORING, Sources, WrappedAgent, handled
+from likewise.reliability.wrapped import SCORING, WrappedAgent, handled
 from likewise.scoring.label import Labeller
 from likewise.scoring.stored_judge import StoredJudge
 
@@ -136,7 +137,7 @@ class ReliabilityLayer:
             budget: Prices and a limit on cost, over all queries.
 
         Raises:
-            TypeError: What can be neither called nor sampled.
+            TypeError: What can be neither called nor sampled, or sources that are none.
         """
         return WrappedAgent(self, as_agent(agent), sources, budget or Budget())
 
@@ -154,7 +155,9 @@ class ReliabilityLayer:
         Raises:
             AgentError: No run has an answer.
             UnreliableAnswerError: The handling says so.
+            TypeError: Sources that are none.
         """
+        check_sources(sources)
         records = [
             output if isinstance(output, RunRecord) else self.running.reader.read(number, output)
             for number, output in enumerate(outputs)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from likewise.backends.sentences import split_sentences
 
-__all__ = ["Passage", "Source", "passages_of", "spans_of"]
+__all__ = ["Passage", "Source", "Sources", "check_sources", "passages_of", "spans_of"]
 
 WINDOW = 3
 """Sentences of the longest passage: what a sentence says is often spread over neighbours."""
@@ -34,6 +35,33 @@ class Source:
 
     name: str
     text: str
+
+
+Sources: TypeAlias = Sequence[Source] | Mapping[str, str] | None
+"""Texts that an answer is checked against."""
+
+
+def check_sources(sources: object) -> None:
+    """Refuse what is no sources, before an agent is run for it.
+
+    Raises:
+        TypeError: Neither texts by name nor a list of `Source`.
+    """
+    wanted = 'sources are texts by name, {"report": text}, or a list of Source'
+    if sources is None:
+        return
+    if isinstance(sources, Mapping):
+        for name, text in sources.items():
+            if not isinstance(name, str) or not isinstance(text, str):
+                raise TypeError(f"{wanted}; got {type(text).__name__} under the name {str(name)[:80]!r}")
+        return
+    if not isinstance(sources, Sequence) or isinstance(sources, str | bytes):
+        raise TypeError(f"{wanted}; got {type(sources).__name__}")
+    for number, source in enumerate(sources):
+        if not isinstance(source, Source):
+            raise TypeError(f"{wanted}; got {type(source).__name__} as number {number}")
+        if not isinstance(source.name, str) or not isinstance(source.text, str):
+            raise TypeError(f"{wanted}; the name or text of number {number} is no text")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,26 +15,38 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import threading
+import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial, wraps
+from itertools import pairwise
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.to_thread
 
-from likewise.backends.tool_names import ToolClass
+from likewise.backends.tool_classes import ClassSource
+from likewise.backends.tool_names import ToolClass, tool_words
 from likewise.backends.tool_rules import ToolRules
-from likewise.reliability.agents import QueryScope, RunInfo, current_run, runs_under_way
+from likewise.reliability.agents import QueryScope, RunInfo, current_run, is_async, runs_under_way
 from likewise.reliability.verdict import Decision, Verdict
 
 __all__ = ["ToolRecorder", "ToolRefusedError", "Writes"]
 
 STUB = {"status": "noted", "note": "this call is carried out once, after all runs have been compared"}
+_REMOVES = re.compile("ack|acknowledge|delete|destroy|erase|purge|remove|wipe")
+"""Words that make a change of a call wherever they stand in a tool's name."""
+_JOINED = re.compile(
+    f"{_REMOVES.pattern}|add|archive|book|buy|cancel|charge|clear|close|create|drop|flush|insert|move|pay|pop|refund"
+    "|replace|reset|save|send|set|update|write"
+)
+"""Words that do so after "and", "or" or "then"; elsewhere they may be nouns (get_refund)."""
 Tool = Callable[..., Any]
 _Key = tuple[str, str, int]
 """Name, arguments, and how often they were called before in the same try of a run."""
@@ -64,6 +76,8 @@ class _Call:
     task_lock: anyio.Lock | None = None
     begun: bool = False
     done: bool = False
+    unknown: bool = False
+    """Begun, and ended without a result: what it changed may be changed."""
     result: Any = None
 
 
@@ -94,6 +108,13 @@ class _Record:
             history.seen[name, arguments] += 1
             return self.calls.setdefault(key, _Call(key)), history
 
+    def unknown(self, call: _Call) -> bool:
+        """Whether an earlier call of this tool with these arguments ended without a result."""
+        name, arguments, number = call.key
+        with self.lock:
+            earlier = [self.calls.get((name, arguments, n)) for n in range(number)]
+        return any(other is not None and other.unknown for other in earlier)
+
 
 class ToolRecorder:
     """Wraps tools; use the wrapped ones in the agent, and the agent behind a layer."""
@@ -111,26 +132,37 @@ class ToolRecorder:
 
         Args:
             writes: stub, ask or refuse.
-            permit: Asked before a call that changes something, where `writes` is ask: name and arguments.
+            permit: Asked before a call that changes something, where `writes` is ask: name and arguments. A sync
+                function; True permits, and nothing else does.
             reading: Names of tools that only read, whatever they are called.
             rules: Tell reading tools from others by name and annotations, for tools that are not in `reading`.
             stub: What a stubbed call returns; a note that it was noted where None.
 
         Raises:
             ValueError: `ask` without anybody to ask.
+            TypeError: `permit` is async.
         """
         self.writes = Writes(writes)
+        if permit is not None and is_async(permit):
+            raise TypeError("permit is asked in the midst of a call and cannot be awaited: give a sync function")
         if self.writes is Writes.ASK and permit is None:
             raise ValueError("writes='ask' needs `permit`, a function of the tool's name and arguments")
         self._permit, self._reading = permit, frozenset(reading)
         self._rules, self._stub = rules or ToolRules(), STUB if stub is None else stub
-        self._records: WeakKeyDictionary[QueryScope, _Record] = WeakKeyDictionary()
+        self._records: weakref.WeakKeyDictionary[QueryScope, _Record] = weakref.WeakKeyDictionary()
+        self._committed: dict[int, list[Any] | None] = {}
+        self._committing = threading.Lock()
         self._lock = threading.Lock()
         self._tools: dict[str, Tool] = {}
 
     def reads(self, name: str) -> bool:
         """Whether a tool only reads. What nobody knows to do so does not."""
-        return name in self._reading or self._rules.tool_class(name) is ToolClass.READS
+        if name in self._reading:
+            return True
+        found = self._rules.class_verdict(name)
+        if found.tool_class is not ToolClass.READS:
+            return False
+        return found.source is not ClassSource.VERB or not _also_changes(name)
 
     def wrap(self, tool: Tool, name: str | None = None, *, as_async: bool = False) -> Tool:
         """The tool behind the recorder, sync or async as it is. Outside of a layer's runs it works as ever.
@@ -164,8 +196,9 @@ class ToolRecorder:
                     call.task_lock = anyio.Lock()
                 async with call.task_lock:
                     if begins():
-                        self._end(call, await tool(*args, **kwargs))
-                    return call.result
+                        with _outcome(call):
+                            _end(call, await tool(*args, **kwargs))
+                    return _own(call.result)
 
             return recorded_async
 
@@ -178,26 +211,61 @@ class ToolRecorder:
             call, begins = self._call(info, called, tool, args, kwargs)
             with call.thread_lock:
                 if begins():
-                    self._end(call, tool(*args, **kwargs))
-                return call.result
+                    with _outcome(call):
+                        _end(call, tool(*args, **kwargs))
+                return _own(call.result)
 
         return recorded
 
-    def commit(self, verdict: Verdict) -> list[Any]:
+    def commit(self, verdict: Verdict, *, flagged: bool = False) -> list[Any]:
         """Make the tool calls of a verdict that is served, once; for sync tools and agents that return their calls.
 
+        Args:
+            verdict: Whose calls are made. A second time nothing is made, and the results are those of the first.
+            flagged: Make those of a verdict that is flagged, too.
+
+        Returns:
+            What each tool returned, in order.
+
         Raises:
-            ToolRefusedError: The verdict is refused, or a tool is not known here.
+            ToolRefusedError: The verdict is not served, a tool is not known here, a call is not permitted, this
+                recorder refuses all changes, or calls of this verdict were begun before and their outcome is not known.
         """
         if verdict.decision is Decision.REFUSE:
             raise ToolRefusedError("the verdict refuses the answer: nothing is carried out")
-        results = []
-        for call in verdict.tool_calls:
-            tool = self._tools.get(call.name)
-            if tool is None or not isinstance(call.arguments, dict):
-                raise ToolRefusedError(f"{call.name}: no such tool here, or arguments that are no object")
-            results.append(tool(**call.arguments))
-        return results
+        if verdict.decision is Decision.FLAG and not flagged:
+            raise ToolRefusedError("the verdict is flagged: look at its reasons, then commit(verdict, flagged=True)")
+        with self._committing:
+            if id(verdict) in self._committed:
+                results = self._committed[id(verdict)]
+                if results is None:
+                    raise ToolRefusedError("the calls of this verdict were begun before: they are not made again")
+                return list(results)
+            calls = [self._committable(call.name, call.arguments) for call in verdict.tool_calls]
+            self._committed[id(verdict)] = None
+        weakref.finalize(verdict, self._committed.pop, id(verdict), None).atexit = False
+        made = [call() for call in calls]
+        self._committed[id(verdict)] = made
+        return list(made)
+
+    def _committable(self, name: str, arguments: object) -> Tool:
+        """The call, if it may be made."""
+        tool = self._tools.get(name)
+        if tool is None or not isinstance(arguments, dict):
+            raise ToolRefusedError(f"{name}: no such tool here, or arguments that are no object")
+        asked = self.writes is not Writes.STUB and not self.reads(name)
+        if asked and not self._permits(name, arguments):
+            raise ToolRefusedError(f"{name}: this call changes something and was not permitted")
+        return partial(tool, **arguments)
+
+    def _permits(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Ask, where somebody is to be asked. A word or an object is no permission."""
+        if self.writes is not Writes.ASK or self._permit is None:
+            return False
+        answer: object = self._permit(name, arguments)
+        if inspect.iscoroutine(answer):  # a lambda around a coroutine function
+            answer.close()
+        return answer is True
 
     def _check_alone(self, name: str) -> None:
         if runs_under_way() and not self.reads(name):
@@ -228,20 +296,59 @@ class ToolRecorder:
         if call.begun:
             raise ToolRefusedError(f"{name}: this call was begun in another run and its outcome is not known")
         if self.writes is Writes.STUB:
-            self._end(call, self._stub)
+            _end(call, self._stub)
             history.info.replays.append(name)
             return False
         with record.asking:  # one at a time: of two runs that want different changes, one is asked about
             if not record.changes <= history.changes:
                 raise ToolRefusedError(f"{name}: another run has changed something else for this query already")
-            permitted = self.writes is Writes.ASK and self._permit is not None and self._permit(name, arguments)
-            if not permitted:
+            if record.unknown(call):
+                raise ToolRefusedError(
+                    f"{name}: this call was begun before, may have gone through, and is not repeated"
+                )
+            _check_awaited(history.info, name)
+            if not self._permits(name, arguments):
                 raise ToolRefusedError(f"{name}: this call changes something and was not permitted")
+            _check_awaited(history.info, name)  # who is asked may take longer than the run has
             call.begun = True
             record.changes.add(call.key)
             history.changes.add(call.key)
         return True
 
-    @staticmethod
-    def _end(call: _Call, result: Any) -> None:  # noqa: ANN401 - the tool's own
-        call.result, call.done = result, True
+
+def _end(call: _Call, result: Any) -> None:  # noqa: ANN401 - the tool's own
+    call.result, call.done = _own(result), True
+
+
+@contextmanager
+def _outcome(call: _Call) -> Iterator[None]:
+    """Keeps in mind that a tool raised."""
+    try:
+        yield
+    except BaseException:
+        call.unknown = True
+        raise
+
+
+def _own(result: Any) -> Any:  # noqa: ANN401 - the tool's own
+    """A copy, so that no run changes what another is given; the thing itself where it cannot be copied."""
+    try:
+        return deepcopy(result)
+    except Exception:  # whatever a foreign object raises: a connection, a generator
+        return result
+
+
+def _check_awaited(info: RunInfo, name: str) -> None:
+    """A run that was given up changes nothing any more: its verdict is made without it."""
+    given_up = info.cancelled.is_set()
+    with suppress(RuntimeError):  # a thread of its own, without an event loop
+        given_up = given_up or anyio.current_effective_deadline() <= anyio.current_time()
+    if given_up:
+        raise ToolRefusedError(f"{name}: this run has ended or was given up, and changes nothing any more")
+
+
+def _also_changes(name: str) -> bool:
+    """Whether a name that starts with a reading verb has one that changes something: list_and_purge."""
+    words = tool_words(name)
+    joined = {after for word, after in pairwise(words) if word in ("and", "or", "then")}
+    return any(map(_REMOVES.fullmatch, words)) or any(map(_JOINED.fullmatch, joined))

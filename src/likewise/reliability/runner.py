@@ -195,7 +195,9 @@ class Runner:
             except anyio.get_cancelled_exc_class() as problem:
                 await checkpoint_if_cancelled()  # ours, or our caller's: goes on upward from here
                 return Failure(FailureKind.CANCELLED, "the agent cancelled itself", cause=problem)
-            except (Exception, SystemExit) as problem:
+            except BaseException as problem:  # pytest.fail, the panic of a library in Rust: the run's end, not ours
+                if _ends_program(problem):
+                    raise
                 return Failure(FailureKind.EXCEPTION, _told(problem), cause=problem)
         last = f"; the last try before: {attempts.last}" if attempts.last else ""
         return Failure(FailureKind.TIMEOUT, f"no answer within {patience:.3g} s{last}")
@@ -237,6 +239,13 @@ class Runner:
 class _Attempts:
     made: int = 0
     last: str = ""
+
+
+def _ends_program(problem: BaseException) -> bool:
+    """Whether it is meant for more than the run; also inside of a group."""
+    if isinstance(problem, BaseExceptionGroup):
+        return any(_ends_program(one) for one in problem.exceptions)
+    return isinstance(problem, KeyboardInterrupt | GeneratorExit | anyio.get_cancelled_exc_class())
 
 
 def _told(problem: BaseException) -> str:

@@ -108,7 +108,7 @@ class RemediationReport:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Verdict:
     """The answer to one query and how far to trust it.
 

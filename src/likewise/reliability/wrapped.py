@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,9 @@ from likewise.reliability.account import Session
 from likewise.reliability.agents import CallableAgent, SamplingAgent
 from likewise.reliability.answers import Answers, run_pairs
 from likewise.reliability.cancelling import until_cancelled
-from likewise.reliability.grounding import Source
 from likewise.reliability.handling import OnFail
 from likewise.reliability.home_loop import run_at_home
+from likewise.reliability.passages import Sources, check_sources
 from likewise.reliability.policy import Evidence, Mode
 from likewise.reliability.runner import Runner
 from likewise.reliability.runs import RunRecord
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SCORING", "Sources", "WrappedAgent", "handled"]
 
-Sources = Sequence[Source] | Mapping[str, str] | None
-"""Texts that an answer is checked against."""
 REASK = (
     "\n\nEarlier attempts at this question came to answers that contradict each other. Work it out anew, check each "
     "step, and answer only what you can stand by."
@@ -64,6 +62,7 @@ class WrappedAgent:
         self, layer: ReliabilityLayer, agent: CallableAgent | SamplingAgent, sources: Sources, budget: Budget
     ) -> None:
         """See `ReliabilityLayer.wrap`."""
+        check_sources(sources)
         self.layer, self.agent, self.sources, self.budget = layer, agent, sources, budget
 
     def query(self, query: Any, *, sources: Sources = None) -> Verdict:  # noqa: ANN401 - the agent's own
@@ -77,7 +76,9 @@ class WrappedAgent:
             AgentError: Every run failed.
             UnreliableAnswerError: The handling says so.
             BackendError: The judge does not work.
+            TypeError: Sources that are none; no run is made.
         """
+        check_sources(sources)
         if isinstance(self.agent, CallableAgent) and self.agent.is_async:
             at_home = run_at_home(self._aquery, query, sources)
             if at_home is not None:
@@ -98,6 +99,7 @@ class WrappedAgent:
 
     async def aquery(self, query: Any, *, sources: Sources = None) -> Verdict:  # noqa: ANN401 - the agent's own
         """Ask once; see `query`. Cancelling it cancels all runs."""
+        check_sources(sources)
         return await self._aquery(query, sources)
 
     async def _aquery(self, query: Any, sources: Sources) -> Verdict:  # noqa: ANN401 - the agent's own
