@@ -27,6 +27,7 @@ from likewise.backends.chat_account import ChatAccount, Gate
 from likewise.backends.chat_client import Chat, ChatClient, ChatSettings
 from likewise.backends.vote_table import VoteTable, vote_key
 from likewise.core.errors import LabelError
+from likewise.core.interrupts import left_to_asyncio
 
 __all__ = ["SCHEMA", "SYSTEM", "ProgressJudge", "SubGoalQuestion", "majority_turn", "read_turn"]
 
@@ -184,7 +185,8 @@ class ProgressJudge:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return asyncio.run(self._all(questions, advance))
+            with left_to_asyncio():
+                return asyncio.run(self._all(questions, advance))
         with ThreadPoolExecutor(1) as elsewhere:  # in a notebook a loop is running already
             return elsewhere.submit(asyncio.run, self._all(questions, advance)).result()
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["held"]
+__all__ = ["held", "left_to_asyncio"]
 
 
 @contextmanager
@@ -34,3 +34,21 @@ def held() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if came:
             handler(*came[0])
+
+
+@contextmanager
+def left_to_asyncio() -> Iterator[None]:
+    """Let `asyncio.run` within the block turn SIGINT into a cancellation, and raise KeyboardInterrupt at its end.
+
+    It does so only where Python's own handler is set. Any other would raise inside whatever task is running, and
+    what that leaves half cancelled can keep the loop busy for ever.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or isinstance(handler, int) or handler is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
