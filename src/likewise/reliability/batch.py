@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +12,12 @@ from typing import IO, Any
 import anyio
 
 from likewise.core.errors import AgentError, RolloutFormatError, UnreliableAnswerError
+from likewise.core.file_lock import hold
 from likewise.core.protocols import Progress, no_progress
 from likewise.reliability.recording import LOG_SCHEMA, query_key
 from likewise.reliability.runs import RunRecord
 from likewise.reliability.verdict import Verdict
 from likewise.reliability.wrapped import WrappedAgent
-
-if sys.platform != "win32":
-    import fcntl
 
 __all__ = ["Asked", "Batch", "Outcome", "read_log", "read_queries", "run_batch"]
 
@@ -196,7 +193,8 @@ class _Log:
         try:
             if not path.is_file():
                 raise OSError(errno.EINVAL, "no file that can be added to and read again", str(path))
-            _hold(self._file, path)
+            # both would ask the same, and tear each other's lines
+            hold(self._file, path, "another run is adding to this log; wait for it, or give each run a log of its own")
             self.known = read_log(path)
             _drop_torn_end(path)
         except BaseException:
@@ -214,23 +212,6 @@ class _Log:
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def _hold(file: IO[str], path: Path) -> None:
-    """Keep others from adding to the file until it is closed: both would ask the same, and tear each other's lines.
-
-    Raises:
-        BlockingIOError: Another is adding to it.
-    """
-    if sys.platform == "win32":  # it has no such lock
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as problem:
-        why = "another run is adding to this log; wait for it, or give each run a log of its own"
-        raise BlockingIOError(problem.errno, why, str(path)) from None
-    except OSError:  # a file system without locks
-        return
 
 
 def _drop_torn_end(path: Path) -> None:

@@ -7,7 +7,6 @@ failed is written, too, as invalid with its reason; taken up again, another is m
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import IO, Any
 import anyio
 
 from likewise.core.errors import BackendError, ConfigError, RolloutFormatError
+from likewise.core.file_lock import hold
 from likewise.core.protocols import Progress, no_progress
 from likewise.core.rollout import Action, JsonValue, Rollout
 from likewise.formats.native import read, rollout_lines
@@ -24,9 +24,6 @@ from likewise.training.agents import Agent
 from likewise.training.environments.protocol import Environment
 from likewise.training.environments.registry import failure_of
 from likewise.training.episode import Episode, chat_messages
-
-if sys.platform != "win32":
-    import fcntl
 
 __all__ = ["Collected", "collect", "recorded"]
 
@@ -139,7 +136,9 @@ async def collect(
         raise ValueError(f"{environment.name} has no task {missing[0]!r}; it has {', '.join(environment.tasks)}")
     path = Path(out)
     with path.open("a", encoding="ascii") as file:
-        _hold(file, path)  # before it is read: what another adds later would get the same names
+        if path.is_file():  # else there is nothing that is gone on with
+            # before it is read: what another adds later would get the same names
+            hold(file, path, "another collection is adding to this file; wait for it, or name another file")
         known = recorded(path, environment=environment.name, agent=agent.agent_id)
         plan = _plan(known, wanted, runs)
         with progress("collecting runs", total=len(plan)) as bar:
@@ -147,23 +146,6 @@ async def collect(
             await collector.all(plan, parallel)
     failed = sum(not rollout.valid for rollout in known) + collector.failed
     return Collected(collector.made, len(known), failed, collector.problem)
-
-
-def _hold(file: IO[str], path: Path) -> None:
-    """Keep others from adding to the file until it is closed.
-
-    Raises:
-        BlockingIOError: Another is adding to it.
-    """
-    if sys.platform == "win32" or not path.is_file():  # no such lock, or nothing that is gone on with
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as problem:
-        why = "another collection is adding to this file; wait for it, or name another file"
-        raise BlockingIOError(problem.errno, why, str(path)) from None
-    except OSError:  # a file system without locks
-        return
 
 
 def _plan(known: Sequence[Rollout], tasks: Sequence[str], runs: int) -> list[tuple[str, str]]:
