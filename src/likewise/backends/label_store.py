@@ -23,7 +23,7 @@ import platformdirs
 from likewise.core.errors import BackendError
 from likewise.core.labels import Judgement, Relation
 
-__all__ = ["SCHEMA_VERSION", "KeptAnswer", "LabelStore", "default_path"]
+__all__ = ["SCHEMA_VERSION", "KeptAnswer", "LabelStore", "content_key", "default_path"]
 
 SCHEMA_VERSION = 2
 """Layout of the file: 1 had judgements only. Earlier files are brought up to date, a later one is refused."""
@@ -65,12 +65,17 @@ def default_path() -> Path:
     return Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("likewise")) / "labels.sqlite"
 
 
-def _key(judge_id: str, pair: Pair) -> bytes:
+def content_key(*parts: str) -> bytes:
+    """What a row of the file is kept under: a hash of all that it depends on, in order; the texts are not kept."""
     digest = hashlib.blake2b(digest_size=24)
-    for part in (judge_id, *sorted(pair)):
+    for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)  # the length keeps ("ab", "c") from ("a", "bc")
     return digest.digest()
+
+
+def _key(judge_id: str, pair: Pair) -> bytes:
+    return content_key(judge_id, *sorted(pair))
 
 
 def _oriented(pair: Pair, judgement: Judgement) -> Judgement:

@@ -5,14 +5,13 @@ A vector is no text, but tells roughly what one was about: a store is to be guar
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float32
 
-from likewise.backends.label_store import LabelStore
+from likewise.backends.label_store import LabelStore, content_key
 
 __all__ = ["VectorTable"]
 
@@ -32,14 +31,6 @@ _NUMBER = np.dtype("<f4")
 Vector = Float32[np.ndarray, " dimensions"]
 
 
-def _key(encoder_id: str, text: str) -> bytes:
-    digest = hashlib.blake2b(digest_size=24)
-    for part in (encoder_id, text):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)  # the length keeps ("ab", "c") from ("a", "bc")
-    return digest.digest()
-
-
 class VectorTable:
     """A cache of vectors to the last bit; the first of a text stays. The table is made when the first one comes."""
 
@@ -53,7 +44,7 @@ class VectorTable:
         Raises:
             BackendError: The file cannot be read.
         """
-        keys = {_key(encoder_id, text): text for text in texts}
+        keys = {content_key(encoder_id, text): text for text in texts}
         wanted = list(keys)
         found: dict[str, Vector] = {}
         with self._store.beside(write=False) as connection:
@@ -75,7 +66,9 @@ class VectorTable:
         if not all(np.isfinite(vector).all() for vector in vectors.values()):
             raise ValueError("the label store keeps finite numbers")
         now = time.time()
-        rows = [(_key(encoder_id, text), vector.astype(_NUMBER).tobytes(), now) for text, vector in vectors.items()]
+        rows = [
+            (content_key(encoder_id, text), vector.astype(_NUMBER).tobytes(), now) for text, vector in vectors.items()
+        ]
         if rows:
             with self._store.beside(write=True) as connection:
                 connection.execute(_SCHEMA)

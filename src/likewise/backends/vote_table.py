@@ -6,11 +6,10 @@ read is none and is not kept: it is asked for again.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 
-from likewise.backends.label_store import LabelStore
+from likewise.backends.label_store import LabelStore, content_key
 
 __all__ = ["VoteTable", "vote_key"]
 
@@ -33,11 +32,7 @@ Vote = int | None
 
 def vote_key(judge_id: str, note: str, record: str) -> bytes:
     """What a vote is kept under: who was asked, and all that the question holds."""
-    digest = hashlib.blake2b(digest_size=24)
-    for part in (judge_id, note, record):
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big") + data)  # the length keeps ("ab", "c") from ("a", "bc")
-    return digest.digest()
+    return content_key(judge_id, note, record)
 
 
 class VoteTable:
