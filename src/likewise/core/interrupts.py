@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 __all__ = ["held", "left_to_asyncio"]
+
+
+def _handler() -> Callable[[int, FrameType | None], object] | None:
+    """What SIGINT calls here; None outside the main thread, and where it is ignored, kills, or is not Python's."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or isinstance(handler, int):
+        return None
+    return handler
 
 
 @contextmanager
@@ -22,8 +30,8 @@ def held() -> Iterator[None]:
 
     Does nothing outside the main thread, which alone is interrupted, and where SIGINT is ignored or kills.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or isinstance(handler, int) or handler is None:
+    handler = _handler()
+    if handler is None:
         yield
         return
     came: list[tuple[int, FrameType | None]] = []
@@ -43,8 +51,8 @@ def left_to_asyncio() -> Iterator[None]:
     It does so only where Python's own handler is set. Any other would raise inside whatever task is running, and
     what that leaves half cancelled can keep the loop busy for ever.
     """
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or isinstance(handler, int) or handler is None:
+    handler = _handler()
+    if handler is None:
         yield
         return
     signal.signal(signal.SIGINT, signal.default_int_handler)

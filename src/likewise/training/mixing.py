@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from likewise.training.completions import Columns, Completion, groups_of
-from likewise.training.reward_base import CompletionScore, Reward, needed_curves
+from likewise.training.reward_base import AroundReward, CompletionScore, Reward, needed_curves
 from likewise.training.siblings import everywhere
 
 __all__ = ["HybridReward", "ProgressFloor", "ProgressReward", "ShuffledReward"]
@@ -122,7 +122,7 @@ def _mix(consistency: float, progress: float, weight: float) -> float:
     return weight * consistency + (1 - weight) * progress
 
 
-class ProgressFloor(Reward):
+class ProgressFloor(AroundReward):
     """A reward that must be earned: a completion whose progress ends below the floor gets the lowest value.
 
     The lowest there can be where the reward knows it; else that of the batch here, less one.
@@ -140,17 +140,8 @@ class ProgressFloor(Reward):
         """
         if not 0 < floor <= 1:
             raise ValueError(f"a floor of progress lies in (0, 1], got {floor}")
-        self._reward, self._floor = reward, floor
-
-    @property
-    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the reward."""
-        return self._reward.needs
-
-    @property
-    def lowest(self) -> float:
-        """That of the reward."""
-        return self._reward.lowest
+        super().__init__(reward)
+        self._floor = floor
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
         """Score completions; one whose progress is not known is not measured.
@@ -178,12 +169,8 @@ class ProgressFloor(Reward):
             return CompletionScore(bottom, (bottom,) * len(score.turns), parts)
         return CompletionScore(score.value, score.turns, parts)
 
-    def close(self) -> None:
-        """Close the reward."""
-        self._reward.close()
 
-
-class ShuffledReward(Reward):
+class ShuffledReward(AroundReward):
     """A reward dealt out among the siblings at random: the control that shows what training does without its signal.
 
     Any training of this kind sharpens a policy. What a reward does beyond that is its difference from this one, which
@@ -197,17 +184,8 @@ class ShuffledReward(Reward):
             reward: What is dealt out.
             seed: Of the deals; each call is another.
         """
-        self._reward, self._seed, self._calls = reward, seed, 0
-
-    @property
-    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the reward."""
-        return self._reward.needs
-
-    @property
-    def lowest(self) -> float:
-        """That of the reward."""
-        return self._reward.lowest
+        super().__init__(reward)
+        self._seed, self._calls = seed, 0
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
         """Score completions, then deal values out within each group; every process deals alike.
@@ -230,7 +208,3 @@ class ShuffledReward(Reward):
             CompletionScore(value.value, (value.value,) * len(score.turns), score.parts)
             for value, score in zip(values, scores, strict=True)
         ]
-
-    def close(self) -> None:
-        """Close the reward."""
-        self._reward.close()

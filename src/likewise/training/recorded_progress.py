@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from likewise.backends.tool_rules import ToolRules
 from likewise.core.rollout import Action, JsonValue, Rollout, Turn
 from likewise.training.completions import Columns, Completion
-from likewise.training.reward_base import CompletionScore, Reward
+from likewise.training.reward_base import AroundReward, CompletionScore, Reward
 
 __all__ = ["RecordedGoals", "WithRecordedProgress", "recorded_curve"]
 
@@ -87,7 +87,7 @@ class RecordedGoals:
         return min(1.0, sum(added for calls, added in goals.items() if calls <= both and not calls <= made))
 
 
-class WithRecordedProgress(Reward):
+class WithRecordedProgress(AroundReward):
     """A reward whose completions are single actions from recorded states, given their progress by recorded runs.
 
     Needs the columns `task_id` and `reached`, the progress of the recorded run at the state.
@@ -95,17 +95,8 @@ class WithRecordedProgress(Reward):
 
     def __init__(self, reward: Reward, goals: RecordedGoals) -> None:
         """Take the reward that reads progress, and what is known of the tasks."""
-        self._reward, self._goals = reward, goals
-
-    @property
-    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those of the reward."""
-        return self._reward.needs
-
-    @property
-    def lowest(self) -> float:
-        """That of the reward."""
-        return self._reward.lowest
+        super().__init__(reward)
+        self._goals = goals
 
     def measure(self, completions: Sequence[Completion], columns: Columns) -> list[CompletionScore]:
         """Score completions with the column `progress` beside the others."""
@@ -123,10 +114,6 @@ class WithRecordedProgress(Reward):
             return None
         gain = self._goals.gain(completion.rollout.task_id, completion.before, turns[0].action)
         return None if gain is None else [reached, min(1.0, reached + gain)]
-
-    def close(self) -> None:
-        """Close the reward."""
-        self._reward.close()
 
 
 def _told(score: CompletionScore, progress: float) -> dict[str, float]:

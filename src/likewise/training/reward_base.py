@@ -17,7 +17,7 @@ from typing import Any
 from likewise.training.completions import Columns, Completion, read_completions
 from likewise.training.guards import TrainingWarning
 
-__all__ = ["CompletionScore", "Reward", "mean_of", "needed_curves", "progress_curves"]
+__all__ = ["AroundReward", "CompletionScore", "Reward", "mean_of", "needed_curves", "progress_curves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,28 @@ class Reward(ABC):
 
     def close(self) -> None:  # noqa: B027 - most rewards hold nothing open
         """Let go of files and models; the reward can be called again, and opens them again."""
+
+
+class AroundReward(Reward):
+    """A reward that changes what another gives, and needs, reaches and holds open what that one does."""
+
+    def __init__(self, reward: Reward) -> None:
+        """Take the other."""
+        self._reward = reward
+
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of the reward."""
+        return self._reward.needs
+
+    @property
+    def lowest(self) -> float:
+        """That of the reward."""
+        return self._reward.lowest
+
+    def close(self) -> None:
+        """Close the reward."""
+        self._reward.close()
 
 
 def _means(scores: Sequence[CompletionScore], curves: Sequence[list[float] | None]) -> dict[str, float]:
