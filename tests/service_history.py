@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from uuid import NAMESPACE_OID, uuid5
 
 import anyio
 import numpy as np
@@ -79,5 +80,8 @@ def lives(generator=None, *, agent="support", good=0.95, bad=0.55, days=16, turn
         for i in range(per_day):
             fine = generator.random() < (good if day > turn else bad)
             version = "1" if day > turn else "2"
-            records.append(record_of(alike if fine else split, agent=agent, version=version, days=day, minutes=i))
+            # A random id would decide ties by luck, and one history in sixty would alarm.
+            id = uuid5(NAMESPACE_OID, f"{agent} {version} {day} {i}").hex
+            shown = alike if fine else split
+            records.append(record_of(shown, agent=agent, version=version, days=day, minutes=i, id=id))
     return records

@@ -96,7 +96,8 @@ def find_shifts(readings: Sequence[Reading], *, higher_is_better: bool, alpha: f
 
     Each verdict is compared with earlier ones of its task only, so another mix of recurring tasks is no change; the
     first verdicts of each task, and those of tasks that do not recur, are compared with each other. After a change is
-    confirmed everything begins anew with the next verdict.
+    confirmed everything begins anew with the next verdict. An alarm that only the order of equal values raised begins
+    anew, too, and is no change; leaving alarms out can make claims only rarer.
 
     Args:
         readings: In order of time.
@@ -123,7 +124,8 @@ def find_shifts(readings: Sequence[Reading], *, higher_is_better: bool, alpha: f
         hit, doubt = _next(readings[begin:], goodness[begin:], *_from(begin, starts, marked), alpha)
         if hit is None:
             break
-        found.append(_Found(hit.change, begin + hit.at, begin + hit.start))
+        if _visible(readings[begin : begin + hit.at + 1], goodness[begin : begin + hit.at + 1], hit):
+            found.append(_Found(hit.change, begin + hit.at, begin + hit.start))
         begin += hit.at + 1
         doubt = 0.0
     return Trend(
@@ -150,6 +152,16 @@ def _next(
         if evidence.alarm is not None
     ]
     return min(hits, key=lambda hit: hit.at, default=None), min(1.0, worse.capital * alpha)
+
+
+def _visible(readings: Sequence[Reading], goodness: Float64[np.ndarray, " n"], hit: _Found) -> bool:
+    """Whether the readings, within their tasks, moved the way that is claimed even if chance decides no tie.
+
+    Among equal values it decides every rank, and so could call a change where there is none to be seen.
+    """
+    middle = sequential_ranks(goodness, np.full(len(readings), 0.5), _strata(readings))
+    after = float(np.nanmean(middle[hit.start : hit.at + 1]))  # NaN: the first verdicts of a task
+    return after < 0.5 if hit.change is Change.WORSE else after > 0.5
 
 
 def _strata(readings: Sequence[Reading]) -> list[tuple[str, ...]]:
