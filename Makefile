@@ -146,11 +146,11 @@ wheel: $(RELEASE_READY)
 
 # The wheel in an empty environment, away from the repository; EXTRAS='llm serve' tries these alone, too.
 wheel-check: wheel
-	$(RELEASE)/bin/python tools/release/wheel_check.py dist/likewise-*.whl $(if $(EXTRAS),--extras $(EXTRAS))
+	PIP_CONSTRAINT=$(CURDIR)/tools/release/constraints.txt $(RELEASE)/bin/python tools/release/wheel_check.py dist/likewise-*.whl $(if $(EXTRAS),--extras $(EXTRAS))
 
 # The README from top to bottom in an empty environment, with the time of each step: docs/first_ten_minutes.md. Minutes.
 transcript: $(READY) wheel
-	$(BIN)/python tools/release/readme_transcript.py dist/likewise-*.whl --extras llm serve
+	PIP_CONSTRAINT=$(CURDIR)/tools/release/constraints.txt $(BIN)/python tools/release/readme_transcript.py dist/likewise-*.whl --extras llm serve learned train
 
 # docs/licences.md, from what is installed here.
 licences: $(READY)
@@ -172,9 +172,9 @@ figures: $(READY)
 coverage: $(READY)
 	$(BIN)/python tools/coverage_by_floor.py
 
-# Changes metrics and asks whether a test notices: make mutation MODULES='pass_k entropy'. Minutes a module.
+# Changes metrics and asks whether a test notices: make mutation MODULES='pass_k entropy' SHARE=0.1 for a tenth of the changes.
 mutation: $(READY)
-	$(BIN)/python tools/mutation.py $(MODULES)
+	$(BIN)/python tools/mutation.py $(MODULES) $(if $(SHARE),--share $(SHARE))
 
 demo: $(READY)
 	mkdir -p demo

@@ -84,15 +84,21 @@ def directed(kept: Kept) -> _Network:
     return kept.network
 
 
-def balanced(truth: Sequence[bool], said: Sequence[bool], units: Sequence[object]) -> dict[str, float | None]:
+def balanced(
+    truth: Sequence[bool], said: Sequence[bool], units: Sequence[object], other: Sequence[bool] | None = None
+) -> dict[str, float | None]:
     """Balanced accuracy of `said`, with a 95% interval: jackknife over units, whose items are not independent.
 
     Args:
         truth: Whether each item is so.
         said: What was said of it.
         units: The source, or the task, that each item is of; of one alone there is no interval.
+        other: What another says of the same items; given, it is by how much `said` is more accurate.
     """
-    kept, right, group = np.array(truth), np.array(said) == np.array(truth), np.array([hash(unit) for unit in units])
+    kept, group = np.array(truth), np.array([hash(unit) for unit in units])
+    right = (np.array(said) == kept).astype(float)
+    if other is not None:
+        right -= np.array(other) == kept
 
     def value(among: np.ndarray) -> float:
         return float(np.mean([right[among & (kept == label)].mean() for label in (True, False)]))
@@ -101,7 +107,7 @@ def balanced(truth: Sequence[bool], said: Sequence[bool], units: Sequence[object
     if len(np.unique(group)) < 2:
         return {"value": round(value(everything), 3), "low": None, "high": None}
     without_each = np.array([value(group != unit) for unit in np.unique(group)])
-    found = jackknife_estimate(value(everything), without_each, (0.0, 1.0))
+    found = jackknife_estimate(value(everything), without_each, (0.0 if other is None else -1.0, 1.0))
     return {
         name: None if number is None else round(number, 3)
         for name, number in (("value", found.value), ("low", found.low), ("high", found.high))

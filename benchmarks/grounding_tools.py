@@ -33,6 +33,8 @@ from likewise.backends.sentences import split_sentences
 from likewise.reliability.grounding import Grounding, ground
 
 SEED = 7
+DECIDED_ON = 50
+"""Items of each kind, the first, on which it was decided which judge reads records and how values are matched."""
 KINDS = {
     "code": re.compile(r"\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6}\b"),
     "identity": re.compile(r"\b[a-z]+(?:_[a-z]+)*_\d{4,}\b"),
@@ -115,6 +117,21 @@ def make(runs: list[dict], most: int) -> list[Item]:
     return items
 
 
+def unseen(items: list[Item], said: list[bool], tasks: list[str]) -> dict[str, object]:
+    """Balanced accuracy on the items that nothing was decided on, and by kind how many of them are supported."""
+    so_far, later = Counter[str](), []
+    for number, item in enumerate(items):
+        if so_far[item.kind] >= DECIDED_ON:
+            later.append(number)
+        so_far[item.kind] += 1
+    if not later:
+        return {"items": 0}
+    found = balanced([items[n].supported for n in later], [said[n] for n in later], [tasks[n] for n in later])
+    kinds = {kind: [n for n in later if items[n].kind == kind] for kind in so_far}
+    counts = {kind: {"items": len(those), "supported": sum(said[n] for n in those)} for kind, those in kinds.items()}
+    return {"items": len(later), **found, **counts}
+
+
 def main() -> None:
     """Make the items, check them, save rates."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()] or [200]
@@ -155,10 +172,14 @@ def main() -> None:
                 "always_supported": 0.5,
                 "lexical_overlap": balanced(truth, [lap >= median for lap in laps], tasks),
                 **{name: balanced(truth, saying, tasks) for name, saying in said.items()},
+                "layer more than lexical overlap": balanced(
+                    truth, said["layer"], tasks, [lap >= median for lap in laps]
+                ),
                 "values_in_source (right by construction)": balanced(
                     truth, [all(held(v, i.source) for _, v in values(i.claim)) for i in items], tasks
                 ),
             },
+            "not_decided_on": {name: unseen(items, saying, tasks) for name, saying in said.items()},
             "statuses": {
                 name: {
                     kind: {

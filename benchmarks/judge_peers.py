@@ -182,19 +182,26 @@ def needed(case: Case) -> list[Pair]:
     return [texts for a, b in case.pairs for texts in rules.plan_action(a, b).needed_texts]
 
 
-def rollouts(judge: HfNli, most: int) -> Case:
-    """Actions of the runs of a task at one turn, from the first task on, until there are `most` pairs."""
+def rollouts(judge: HfNli, tasks: int) -> Case:
+    """Whole tasks, from the first on: at every turn the actions of all runs against each other.
+
+    An action too long to stand twice in the judge's window is left out for everybody: the peers would cut it short and
+    score another pair of texts than ours does.
+    """
     sets: list[list[Action]] = []
-    pairs = 0
-    for group in group_rollouts(read_rollouts(rollout_file())):
+    too_long = 0
+    groups = group_rollouts(read_rollouts(rollout_file()))[:tasks]
+    for group in groups:
         runs = [rollout.actions for rollout in group.valid]
         for turn in range(max(map(len, runs))):
-            actions = [run[turn] for run in runs if len(run) > turn]
-            fits = all(2 * judge._length(action_text(action)) + 4 < judge._window for action in actions)
-            if len(actions) > 1 and fits and pairs < most:
+            acting = [run[turn] for run in runs if len(run) > turn]
+            actions = [action for action in acting if 2 * judge._length(action_text(action)) + 4 < judge._window]
+            too_long += len(acting) - len(actions)
+            if len(actions) > 1:
                 sets.append(actions)
-                pairs += len(actions) * (len(actions) - 1) // 2
-    return Case(f"{rollout_file().name}: actions side by side, {len(sets)} turns, {pairs} pairs", sets)
+    pairs = sum(len(actions) * (len(actions) - 1) // 2 for actions in sets)
+    what = f"{len(groups)} whole tasks, {len(sets)} turns, {pairs} pairs; {too_long} actions too long left out"
+    return Case(f"{rollout_file().name}: {what}", sets)
 
 
 def repeated() -> Case:
@@ -242,12 +249,12 @@ def main() -> None:
     """Measure both cases."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True, help="folder of a cross-encoder (safetensors)")
-    parser.add_argument("--pairs", type=int, default=60, help="pairs of the rollouts, repeats included")
+    parser.add_argument("--tasks", type=int, default=10, help="tasks of the rollouts, from the first")
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch, for everybody")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     ours, peers = Ours(args.model), Peers(str(args.model))
-    cases = [repeated(), rollouts(ours.judge, args.pairs)]
+    cases = [repeated(), rollouts(ours.judge, args.tasks)]
     peers.scores([("warm", "up")])
     save(
         "judge_peers",

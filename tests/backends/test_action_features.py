@@ -39,6 +39,14 @@ def test_a_value_on_one_side_only_is_no_clash():
     assert (found["values-on-one-side"], found["values-differ"]) == (1.0, 0.0)
 
 
+def test_asking_for_more_is_not_asking_for_the_same():
+    found = named("Please provide your user ID.", "Please provide your user ID and zip code.")
+    assert (found["both-ask"], found["asked-of-more"], found["asked-the-same"]) == (1.0, 1.0, 0.0)
+    assert found["shared-of-asked"] == pytest.approx(2 / 4)  # user, id of user, id, zip, code
+    assert named("Your name?", "Please tell me your name.")["one-asks"] == 1.0  # the first has no word that asks
+    assert named("I need your name.", "Please tell me your name.")["asked-the-same"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("act", "text"),
     [

@@ -366,9 +366,9 @@ def test_a_hundred_thousand_lookups_take_seconds():
     pairs = [(f"text {i}", f"other {i}") for i in range(100_000)]
     with LabelStore(None) as store:
         store.put_many("j", ((pair, SAME) for pair in pairs[::2]))
-        start = time.perf_counter()
+        start = time.process_time()  # what others do on the machine is not the store's affair
         assert len(store.get_many("j", pairs)) == 50_000
-        assert time.perf_counter() - start < 20
+        assert time.process_time() - start < 20
 
 
 def test_the_default_file_is_in_the_cache_folder_unless_the_environment_names_one(monkeypatch):

@@ -49,6 +49,14 @@ def patient(query):
         time.sleep(0.05)
     return "Paris is the capital of France."
 
+def differing(query):
+    same(query)
+    return ["Cats purr.", "It rains.", "Trains leave hourly.", "Granite is a rock.", "Nine is odd.", "Rome fell"][calls]
+
+def printing(query):
+    print("thinking aloud")
+    return "Paris is the capital of France."
+
 number = 3
 """
 
@@ -86,6 +94,26 @@ def test_an_answer_that_holds_is_served_and_one_that_does_not_is_refused(invoke)
     assert "CRITICAL" in refused.stdout
     assert "contradict each other" in refused.stdout
     assert invoke("run", "--agent", "my_agents:clashing", "--query", "Safe?", "--fail-on", "never").exit_code == 0
+
+
+def test_sequential_mode_takes_the_runs_it_is_given_at_most_and_refuses_what_it_cannot_do_with(invoke, folder):
+    command = ("run", "--agent", "my_agents:differing", "--query", "?", "--mode", "sequential", "--json")
+    (verdict,) = verdicts(invoke(*command, "-k", "5"))
+    assert len(asked(folder)) == verdict["metadata"]["runs_started"] == 5
+    assert "the budget of 5 runs is spent" in verdict["metadata"]["stop_reason"]
+    few = invoke(*command, "-k", "3")
+    assert few.exit_code == 2
+    assert "sequential mode takes at least 4 runs; the most are 3" in " ".join(few.stderr.split())
+    assert len(asked(folder)) == 5
+
+
+def test_what_an_agent_prints_is_no_part_of_the_answer(invoke, folder, monkeypatch):
+    (folder / "loud.py").write_text("print('imported')\nfrom my_agents import printing\n")
+    monkeypatch.delitem(sys.modules, "loud", raising=False)
+    result = invoke("run", "--agent", "loud:printing", "--query", "Capital?", "-k", "2", "--json")
+    assert verdicts(result)[0]["runs_agreed"] == "2/2"  # stdout is JSON and nothing else
+    assert result.stderr.count("thinking aloud") == 2
+    assert "imported" in result.stderr
 
 
 def test_the_log_holds_all_texts_is_gone_on_with_and_checked(invoke, folder):
@@ -162,6 +190,9 @@ def test_an_agent_that_always_fails_ends_with_its_reason_and_is_asked_again_next
         (("--query", "?", "--agent", "my_agents:number"), "an agent is a function of the query"),
         (("--query", "?", "--agent", "my_agents:same", "--mode", "quick"), "no mode"),
         (("--query", "?", "--agent", "my_agents:same", "--max-cost", "1"), "--input-price"),
+        (("--query", "?", "--endpoint", "ftp://host/v1", "--model", "m"), "'ftp://host/v1' is no endpoint's URL"),
+        (("--query", "?", "--endpoint", "http://host:99999", "--model", "m"), "is no endpoint's URL"),
+        (("--query", "?", "--endpoint", "http://a:b@host/v1", "--model", "m"), "a key belongs in OPENAI_API_KEY"),
     ],
 )
 def test_what_cannot_be_is_refused_as_usage(invoke, arguments, message):

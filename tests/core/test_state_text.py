@@ -45,6 +45,12 @@ def test_the_canonical_text_of_a_canonical_text_is_itself(text):
     assert canonical_text(once) == once
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_ascii_is_read_as_any_other_text(text):
+    # The same text behind a letter that is not ASCII goes the long way round.
+    assert canonical_text("é " + text).removeprefix("é").lstrip(" ") == canonical_text(text)
+
+
 @given(st.text())
 def test_a_canonical_text_can_always_be_written_to_a_file(text):
     assert canonical_text(text).encode("utf-8").decode("utf-8") == canonical_text(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,52 @@ def test_each_file_of_results_has_a_page(made):
     for path in files:
         assert json.loads(path.read_text()), path
         assert f"({path.stem}.md)" in pages["benchmarks/index.md"]
+
+
+def test_each_file_of_results_has_a_row_that_says_what_was_asked_how_and_how_far_it_goes(made):
+    rows = [line for line in made.results_pages()["benchmarks/index.md"].splitlines() if line.startswith("| [")]
+    files = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+    assert [re.match(r"\| \[.*?\]\((\w+)\.md\)", row)[1] for row in rows] == [path.stem for path in files]
+    for row in rows:
+        _, question, figure, limit, command = re.split(r"(?<!\\)\|", row.strip("| "))
+        assert all(len(cell.strip()) > 8 for cell in (question, figure, limit, command)), row
+        assert re.search(r"\d", figure), row
+
+
+def test_no_figure_of_the_list_of_benchmarks_is_typed():
+    for name, headline in tomllib.loads((ROOT / "benchmarks" / "headlines.toml").read_text()).items():
+        assert re.search(r"\{[^}]+\}", headline["figure"]), name
+        written = re.sub(r"\{[^}]+\}", "", headline["figure"])
+        assert not re.search(r"\d\.\d|\d %", written.replace("10 %", "").replace("50 %", "").replace("95 %", "")), name
+
+
+def test_the_list_of_benchmarks_names_scripts_and_targets_that_are_there():
+    makefile = (ROOT / "Makefile").read_text()
+    for name, headline in tomllib.loads((ROOT / "benchmarks" / "headlines.toml").read_text()).items():
+        program, what = headline["command"].split()[:2]
+        if program == "python":
+            assert (ROOT / what).exists(), name
+        elif program == "make":
+            assert re.search(rf"^{what}:", makefile, re.M), name
+        else:
+            assert program == "likewise", name
+
+
+def test_a_figure_is_found_by_its_keys_and_has_the_form_that_was_asked_for(made):
+    results = {"a b": {"x.y": 0.1234}, "list": [{"name": "rsd", "value": 2}, {"name": "other", "value": 3}]}
+    assert made.figure_at(results, "a b > x.y", ".1%") == "12.3%"
+    assert made.figure_at(results, "list > 1 > value") == "3"
+    assert made.figure_at(results, "list > name=other > value") == "3"
+    row = made.results_row(
+        "n", results, {"figure": "{a b > x.y | .2f} and {list > 0 > name}", "limit": "", "command": ""}
+    )
+    assert row[2] == "0.12 and rsd"
+
+
+@pytest.mark.parametrize("path", ["absent", "list > name=absent > value", "list > 7", "empty"])
+def test_a_figure_that_is_not_there_or_not_measured_is_an_error(made, path):
+    with pytest.raises(LookupError):
+        made.figure_at({"list": [{"name": "rsd"}], "empty": None}, path)
 
 
 def test_every_command_is_on_the_page_of_commands_with_its_own_help(made):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from likewise.learned import forward as plain
-from likewise.learned.network import start_weights
+from likewise.learned.network import SMALLEST_VALUE, miss, start_weights
+from likewise.learned.options import Loss
 
 TORCH_FREE = """
 import sys
@@ -120,3 +122,53 @@ def test_states_that_count_as_one_have_no_angle():
     a, b = torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), torch.tensor([[[0.0, 1.0], [0.0, 1.0]]])
     found = pair_distance(a, b, 0.5, 5.0, torch.tensor([True, False]))
     assert found[0].tolist() == pytest.approx([1.0, 3.5])
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (Loss.SQUARED, 4.0),  # (3 - 1)^2
+        (Loss.HUBER, 1.5),  # |3 - 1| - 1/2
+        (Loss.POISSON, 2 * (1 * math.log(1 / 3) - 1 + 3)),
+    ],
+)
+def test_what_a_guess_of_three_costs_where_the_target_is_one(loss, expected):
+    import torch
+
+    assert float(miss(loss, torch.tensor(3.0), torch.tensor(1.0))) == pytest.approx(expected, abs=3 * SMALLEST_VALUE)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("loss", [Loss.SQUARED, Loss.POISSON])
+def test_the_mean_of_the_targets_costs_least(loss):
+    import torch
+
+    aims, guesses = torch.tensor([0.0, 0.0, 0.5, 3.5]), torch.linspace(0.05, 3.0, 60)  # their mean is 1
+    costs = [float(miss(loss, torch.full_like(aims, float(guess)), aims).mean()) for guess in guesses]
+    assert float(guesses[int(np.argmin(costs))]) == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.torch
+def test_near_a_target_of_zero_the_poisson_deviance_still_has_a_slope():
+    """U = x^2 and a target of 0: the cost falls by 4 x^3 a step of x for squares, by 4 x for the deviance."""
+    import torch
+
+    slopes = {}
+    for loss in (Loss.SQUARED, Loss.POISSON):
+        x = torch.tensor(0.1, requires_grad=True)
+        miss(loss, x * x, torch.tensor(0.0)).backward()
+        slopes[loss] = float(x.grad)
+    assert slopes[Loss.SQUARED] == pytest.approx(4 * 0.1**3)
+    assert slopes[Loss.POISSON] == pytest.approx(4 * 0.1, rel=0.2)  # the floor of 1e-3 beside 0.01
+
+
+@pytest.mark.torch
+def test_a_poisson_deviance_of_zero_and_zero_is_zero_and_its_slope_finite():
+    import torch
+
+    guess = torch.zeros(1, requires_grad=True)
+    cost = miss(Loss.POISSON, guess, torch.tensor([-1e-9]))
+    cost.sum().backward()
+    assert float(cost) == pytest.approx(0.0, abs=1e-6)
+    assert torch.isfinite(guess.grad).all()

@@ -37,9 +37,16 @@ def test_options_come_from_texts():
         ("mix=2", "mix lies in"),
         ("components=-1", "components lies in"),
         ("hold_out=1", "hold_out lies in"),
+        ("own=1.5", "own lies in"),
         ("gamma=1", "lies in"),
     ],
 )
 def test_refuses_by_name(setting, said):
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
         parse_options([setting], seed=1)
+
+
+def test_an_annealed_rate_falls_by_half_a_cosine_and_another_stays():
+    options = FitOptions(rate=0.2, steps=60, anneal=True)
+    assert [options.rate_at(step) for step in (0, 20, 30, 40, 60)] == pytest.approx([0.2, 0.15, 0.1, 0.05, 0.0])
+    assert {FitOptions(rate=0.2, steps=60).rate_at(step) for step in (0, 30, 60)} == {0.2}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ def test_measured_parts_are_those_of_the_oracle(seed, n, policy):
     runs = random_task(rng, rollouts=3)
     failed = (rng.random(runs.distance.shape) < 0.1) & ~np.isnan(runs.distance)
     runs.distance[failed] = np.nan
-    known, steps = measured_parts(runs, n, 0.8, policy)
+    known, steps, ahead = measured_parts(runs, n, 0.8, policy)
     for p, (i, j) in enumerate(runs.pairs):
         for t in range(runs.distance.shape[1]):
             expected = td_target(
@@ -29,13 +31,12 @@ def test_measured_parts_are_those_of_the_oracle(seed, n, policy):
                 t,
                 lengths=(int(runs.lengths[i]), int(runs.lengths[j])),
                 cut=(bool(runs.cut[i]), bool(runs.cut[j])),
-                states=(len(runs.states[i]), len(runs.states[j])),
                 n=n,
                 gamma=0.8,
                 policy=policy,
             )
-            found = None if np.isnan(known[p, t]) else (known[p, t], steps[p, t])
-            assert found == (None if expected is None else (pytest.approx(expected.known), expected.steps))
+            found = None if np.isnan(known[p, t]) else (known[p, t], steps[p, t], ahead[p, t])
+            assert found == (None if expected is None else (pytest.approx(expected.known), *expected[1:]))
 
 
 def test_whole_targets_of_a_table_are_those_of_the_oracle():
@@ -53,7 +54,7 @@ def test_whole_targets_of_a_table_are_those_of_the_oracle():
         for p, (i, j) in enumerate(runs.pairs):
             both = min(states[i], states[j])
             guess[p, :both] = guess_of[offsets[i] + np.arange(both), offsets[j] + np.arange(both)]
-        whole = td_targets(runs.distance, runs.pairs, runs.lengths, runs.cut, guess, states=states, n=2, gamma=0.8)
+        whole = td_targets(runs.distance, runs.pairs, runs.lengths, runs.cut, guess, n=2, gamma=0.8)
         expected += whole[~np.isnan(whole)].tolist()
     assert targets == pytest.approx(expected, rel=1e-5)
 
@@ -71,10 +72,23 @@ def test_no_entry_reaches_over_the_border_of_its_own_runs():
     assert (owner[table.first] != owner[table.second]).all()
     for now, then in ((table.first, table.next_first), (table.second, table.next_second)):
         assert (owner[now[guessed]] == owner[then[guessed]]).all()
-        assert (then[guessed] > now[guessed]).all()
+        # Ahead, but at the last turn before a cut, where the same states are guessed from.
+        assert (then[guessed] >= now[guessed]).all()
     assert (
         table.next_first[guessed] - table.first[guessed] == table.next_second[guessed] - table.second[guessed]
     ).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 10])
+def test_nothing_is_guessed_from_states_that_have_no_target_of_their_own(n):
+    """Runs that were all cut, whether what followed the last action was recorded or not: each guess is trained, too."""
+    tasks = [random_task(np.random.default_rng(seed), str(seed)) for seed in range(6)]
+    tasks = [replace(runs, cut=np.ones(len(runs.lengths), dtype=np.bool_)) for runs in tasks]
+    table = pair_table(tasks, n=n)
+    trained = set(zip(table.first.tolist(), table.second.tolist(), strict=True))
+    guessed = table.discount > 0
+    assert guessed.all()  # nothing ended
+    assert set(zip(table.next_first.tolist(), table.next_second.tolist(), strict=True)) <= trained
 
 
 def test_an_entry_of_ended_runs_guesses_nothing():
@@ -94,10 +108,24 @@ def test_tasks_pairs_and_turns_are_drawn_evenly():
     assert np.bincount(turns) / len(turns) == pytest.approx(0.2, abs=0.02)
 
 
+def test_a_share_of_a_batch_comes_from_pairs_of_one_state_each_task_as_often():
+    rng = np.random.default_rng(3)
+    small, large = random_task(rng, "s", rollouts=2, turns=2, cuts=False), random_task(rng, "l", 6, turns=5, cuts=False)
+    none = random_task(rng, "n", 3, turns=4, cuts=False)
+    none.same[:] = False
+    table = pair_table([small, none, large])
+    drawn = table.draw(20_000, rng, own=0.5).entry
+    alike, rest = drawn[:10_000], drawn[10_000:]
+    assert table.same[alike].all()
+    assert np.bincount(table.task[alike], minlength=3) / 1e4 == pytest.approx([0.5, 0.0, 0.5], abs=0.02)
+    assert np.bincount(table.task[rest]) / 1e4 == pytest.approx(1 / 3, abs=0.02)
+    assert not pair_table([none]).same[pair_table([none]).draw(50, rng, own=1.0).entry].any()  # there is nothing else
+
+
 def test_the_order_of_the_rollouts_does_not_move_the_measured_parts():
     rng = np.random.default_rng(4)
     runs = random_task(rng, rollouts=4)
-    known, _ = measured_parts(runs, 3, 0.8, LengthPolicy.ABSORB)
+    known, *_ = measured_parts(runs, 3, 0.8, LengthPolicy.ABSORB)
     order = np.array([2, 0, 3, 1])
     where = {frozenset(pair): p for p, pair in enumerate(runs.pairs.tolist())}
     picked = [where[frozenset((int(order[i]), int(order[j])))] for i, j in runs.pairs]
@@ -110,7 +138,7 @@ def test_the_order_of_the_rollouts_does_not_move_the_measured_parts():
         runs.cut[order],
         runs.same[picked],
     )
-    again, _ = measured_parts(shuffled, 3, 0.8, LengthPolicy.ABSORB)
+    again, *_ = measured_parts(shuffled, 3, 0.8, LengthPolicy.ABSORB)
     assert sorted(known[~np.isnan(known)].tolist()) == pytest.approx(sorted(again[~np.isnan(again)].tolist()))
 
 

@@ -79,7 +79,7 @@ def sure_and_unsure(rng):
 def test_it_learns_which_states_are_settled():
     """Cut runs that contradict each other at every turn diverge by 1/(1 - 0.5) = 2 from every state on; others by 0."""
     rng = np.random.default_rng(0)
-    options = FitOptions(gamma=0.5, steps=250, every=50, rate=2e-3, mix=0.05)
+    options = FitOptions(gamma=0.5, steps=400, every=50, rate=2e-3, mix=0.05)
     found = train(sure_and_unsure(rng), options)
     sure, unsure = np.eye(8, dtype=np.float32)[:2]
     values = self_distance(forward(found.weights, np.stack([sure, unsure])), options.alpha)[0]
@@ -88,10 +88,29 @@ def test_it_learns_which_states_are_settled():
 
 
 @pytest.mark.torch
+def test_runs_that_never_differ_are_scored_zero_up_to_their_cut():
+    """Twelve turns, then cut: no state after them is guessed from, so nothing is left of where the weights started."""
+    rng = np.random.default_rng(1)
+    pairs = np.array([(0, 1), (0, 2), (1, 2)])
+    tasks = []
+    for k in range(6):
+        states = np.cumsum(0.3 * rng.normal(size=(13, 8)), axis=0).astype(np.float32)
+        same, cut = np.ones((3, 13), dtype=np.bool_), np.ones(3, dtype=np.bool_)
+        tasks.append(TaskRuns(str(k), (states,) * 3, pairs, np.zeros((3, 12)), np.full(3, 12), cut, same))
+    options = FitOptions(steps=400, every=200, rate=1e-3, mix=0.05, hold_out=0.0, loss=Loss.POISSON, anneal=True)
+    found = train(tasks, options)
+    values = self_distance(forward(found.weights, np.concatenate([runs.states[0][:12] for runs in tasks])), 0.5)
+    assert values.max() < 0.01
+
+
+@pytest.mark.torch
 @pytest.mark.parametrize(
     "changes",
     [
         {"loss": Loss.HUBER},
+        {"loss": Loss.POISSON},
+        {"own": 0.5},
+        {"anneal": True},
         {"angle": False},
         {"clamp": False},
         {"siblings": 4},

@@ -51,6 +51,10 @@ def test_a_task_drawn_twice_counts_as_two_tasks(data, x):
         assert found == pytest.approx(stats.spearmanr(one, other).statistic)
 
 
+def test_one_task_alone_goes_with_nothing():
+    assert np.isnan(rank_correlation(np.array([3.0]), np.array([2.0]))[0])
+
+
 def by_counting(x, failures, successes):
     wins = pairs = 0.0
     for i in range(len(x)):
@@ -78,6 +82,12 @@ def test_the_auroc_equals_counting_all_pairs_of_runs_of_two_tasks(data, x):
     failures, successes = data.draw(runs), data.draw(runs)
     expected = by_counting(x, failures, successes)
     assert failure_auroc(x, failures, successes)[0] == pytest.approx(expected, nan_ok=True)
+
+
+def test_one_failed_and_one_successful_run_are_a_pair():
+    failed, solved = np.array([1, 0]), np.array([0, 1])
+    assert failure_auroc(np.array([2.0, 1.0]), failed, solved)[0] == 1.0
+    assert failure_auroc(np.array([1.0, 2.0]), failed, solved)[0] == 0.0
 
 
 def test_with_one_run_a_task_it_is_the_auroc_of_scipy():
@@ -110,6 +120,14 @@ def test_the_partial_correlation_is_that_of_what_regression_leaves_of_the_ranks(
     assert partial_correlation(x, y, z)[0] == pytest.approx(np.corrcoef(*left)[0, 1])
     assert np.isnan(partial_correlation(x, y, x)[0])
     assert np.isnan(partial_correlation(x, y, np.ones(50))[0])
+
+
+def test_the_partial_correlation_of_a_resample_is_that_of_the_tasks_drawn():
+    rng = np.random.default_rng(3)
+    x, y, z = rng.normal(size=(3, 12))
+    counts = rng.multinomial(12, np.full(12, 1 / 12), size=4)
+    drawn = [[np.repeat(values, row) for values in (x, y, z)] for row in counts]
+    assert partial_correlation(x, y, z, counts) == pytest.approx([partial_correlation(*tasks)[0] for tasks in drawn])
 
 
 def test_permutation_p_values_agree_with_scipy_on_all_permutations():
@@ -159,6 +177,29 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert wide < 15
 
 
+def test_the_interval_is_that_of_correlations_of_tasks_drawn_with_replacement():
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 12))
+    times = np.random.default_rng(11).multinomial(12, np.full(12, 1 / 12), size=400)
+    each = [stats.spearmanr(np.repeat(x, row), np.repeat(y, row)).statistic for row in times]
+    level = stats.norm.cdf(stats.norm.ppf(0.95) * np.sqrt(12 / 11))  # 90 %, widened for twelve tasks
+    found = bootstrap_association(
+        lambda counts: rank_correlation(x, y, counts), 12, (-1.0, 1.0), "", confidence=0.9, resamples=400, seed=11
+    )
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(each, (1 - level, level))))
+    assert found.stderr == pytest.approx(np.std(each, ddof=1))
+    assert found.n == 12
+
+
+def test_a_p_value_is_never_zero_the_data_being_one_of_the_ways():
+    # Of 9! orders of nine tasks two go as well with the other number: 19 reassignments hold none but by a miracle.
+    up = np.arange(9.0)
+    assert correlation_p(up, up, resamples=19) == 1 / 20
+    # Ten of twenty fail, those with the largest numbers: one of 184,756 ways, and its opposite.
+    failed = np.repeat([0, 1], 10)
+    assert auroc_p(np.arange(20.0), failed, 1 - failed, resamples=19) == 1 / 20
+
+
 def test_what_cannot_be_told_has_a_reason():
     def nothing(counts):
         return np.full(len(counts), np.nan)
@@ -168,10 +209,12 @@ def test_what_cannot_be_told_has_a_reason():
 
     assert bootstrap_association(nothing, 9, (0.0, 1.0), "why").reason == "why"
     assert bootstrap_association(nothing, 0, (0.0, 1.0), "why").n == 0
-    assert "too many resamples" in bootstrap_association(rare, 9, (0.0, 1.0), "why").reason
+    lost = bootstrap_association(rare, 9, (0.0, 1.0), "why")
+    assert "too many resamples" in lost.reason
+    assert (lost.value, lost.low, lost.n) == (0.51, None, 9)
     assert "no spread" in bootstrap_association(lambda c: np.full(len(c), 0.5), 9, (0.0, 1.0), "").reason
     few = bootstrap_association(lambda c: np.full(len(c), 0.5), 4, (0.0, 1.0), "")
-    assert (few.value, few.low, few.reason) == (0.5, None, "4 tasks: resampling needs at least 5")
+    assert (few.value, few.low, few.n, few.reason) == (0.5, None, 4, "4 tasks: resampling needs at least 5")
     flat, varied = np.ones(6), np.arange(6.0)
     assert correlation_p(flat, varied) is None
     assert partial_p(varied, varied[::-1] % 3, flat) is None

@@ -37,8 +37,20 @@ def test_one_number_has_an_interval_and_no_standard_error():
     assert found.low == pytest.approx(wilson_interval(1, 1)[0])
 
 
+def test_two_numbers_have_a_standard_error():
+    # They are 0.1 from their mean: sqrt((0.01 + 0.01) / 1) / sqrt(2) = 0.1.
+    assert of([0.4, 0.6]).stderr == pytest.approx(0.1)
+
+
+def test_the_interval_of_students_t_is_cut_at_one_and_at_zero():
+    # Eleven of twelve are 1, one is 0: 0.917 and 2.2 times 0.083 is beyond 1; the other way round below 0.
+    assert of([1.0] * 11 + [0.0]).high == 1.0
+    assert of([0.0] * 11 + [1.0]).low == 0.0
+
+
 def test_no_number_is_not_measured():
     assert of([]).as_json() == {"value": None, "reason": "no number was measured"}
+    assert of([]).n == 0
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))

@@ -100,6 +100,48 @@ def test_a_bound_travels_as_json_with_its_basis():
     }
 
 
+CONTRADICT = "probability that two next actions contradict"
+DOMINANT = "probability of the dominant class of actions"
+
+
+@pytest.mark.parametrize(
+    ("bound", "name", "direction", "basis"),
+    [
+        (
+            trajectory_agreement(0.1, 0.5),
+            "probability that two rollouts diverge by 0.5 or more",
+            "at most",
+            Basis.GIVEN,
+        ),
+        (
+            trajectory_agreement_at_root(0.1),
+            "probability that two rollouts diverge by the root of U or more",
+            "at most",
+            Basis.GIVEN,
+        ),
+        (immediate_contradiction(0.1), CONTRADICT, "at most", Basis.GIVEN),
+        (immediate_contradiction(2.0), CONTRADICT, "at most", Basis.GIVEN),
+        (dominant_class(0.1), DOMINANT, "at least", Basis.GIVEN),
+        (dominant_class_sharp(0.1), f"{DOMINANT}, sharp", "at least", Basis.GIVEN),
+        (error_band(0.1, 0.1, 0.5), "error of U by the theorem", "at most", Basis.GIVEN),
+        (error_band(1.0, 1.0, 0.5), "error of U by the theorem", "at most", Basis.GIVEN),
+        (
+            average_case_band(np.array([0.1]), 0.5),
+            "mean error of U from the judge's mean error, not a theorem",
+            "at most",
+            Basis.ESTIMATE,
+        ),
+    ],
+)
+def test_a_bound_says_what_it_bounds_from_which_side_and_by_what(bound, name, direction, basis):
+    assert (bound.name, bound.direction, bound.basis) == (name, direction, basis)
+
+
+def test_without_discount_only_the_first_turn_counts():
+    assert average_case_band(np.array([0.25, 1.0]), 0.0).value == 0.25
+    assert error_band(0.1, 0.1, 0.0).value == pytest.approx(0.2)
+
+
 def test_the_fitting_error_is_named_and_not_amplified():
     plain, fitted = error_band(0.1, 0.1, 0.5), error_band(0.1, 0.1, 0.5, fitting=0.3)
     assert fitted.value - plain.value == pytest.approx(0.3)
@@ -122,6 +164,7 @@ def test_a_value_that_is_no_rsd_is_refused(bound, u):
     ("call", "message"),
     [
         (lambda: trajectory_agreement(0.1, 0.0), "a divergence to stay below is positive"),
+        (lambda: trajectory_agreement(0.1, math.inf), "a divergence to stay below is positive"),
         (lambda: immediate_divergence(0.8, 0.4), "sum to at most 1"),
         (lambda: error_band(-0.1, 0.1, 0.8), "errors are at least 0"),
         (lambda: error_band(0.1, 0.1, 1.0), r"a discount lies in \[0, 1\)"),

@@ -99,7 +99,8 @@ def test_the_means_refused_are_all_that_lie_below_the_limit():
     for _ in range(200):
         runs = int(generator.integers(2, 12))
         values = generator.beta(*generator.uniform(0.1, 3, 2), size=runs * (runs - 1) // 2)
-        refuted = _refuted(values, np.ones(len(values)), means, runs / 2, 0.025)
+        distinct = np.stack([values, np.ones(len(values))])
+        refuted = _refuted(distinct, np.ones(len(values), dtype=np.int64), means, runs / 2, 0.025)
         assert (np.diff(refuted.astype(int)) <= 0).all()
 
 

@@ -12,31 +12,35 @@ NAN = np.nan
 ABSORB, TRUNCATE = LengthPolicy.ABSORB, LengthPolicy.TRUNCATE
 
 
-def target(distance, turn, lengths, cut=(False, False), states=None, n=2, gamma=0.5, policy=ABSORB):
+def target(distance, turn, lengths, cut=(False, False), n=2, gamma=0.5, policy=ABSORB):
     row = np.array(distance, dtype=np.float64)
-    found = td_target(row, turn, lengths=lengths, cut=cut, states=states or lengths, n=n, gamma=gamma, policy=policy)
-    return None if found is None else (found.known, found.steps)
+    found = td_target(row, turn, lengths=lengths, cut=cut, n=n, gamma=gamma, policy=policy)
+    return None if found is None else tuple(found)
 
 
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
         # Two turns measured, then guessed from the states two turns on: 1 + 0.5 * 0.5.
-        (target([1, 0.5, 1, 1, 1], 0, (5, 5)), (1.25, 2)),
+        (target([1, 0.5, 1, 1, 1], 0, (5, 5)), (1.25, 2, 2)),
         # Both end at turn 3: from turn 1 on there are two turns and no state after them.
-        (target([1, 0.5, 1], 1, (3, 3)), (1.0, 0)),
+        (target([1, 0.5, 1], 1, (3, 3)), (1.0, 0, 0)),
         # One ended at turn 2, the other goes on to turn 5: 0.5, then END against an action at turns 2, 3, 4.
-        (target([0, 0.5, 1, 1, 1], 1, (2, 5)), (0.5 + 0.5 + 0.25 + 0.125, 0)),
+        (target([0, 0.5, 1, 1, 1], 1, (2, 5)), (0.5 + 0.5 + 0.25 + 0.125, 0, 0)),
         # The same under truncate: nothing after the first END counts.
-        (target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), policy=TRUNCATE), (0.5, 0)),
-        # One was cut after turn 2 (states 0, 1, 2): the last pair of states is guessed from.
-        (target([0, 1, 0.5, NAN], 1, (3, 4), cut=(True, False)), (1.0, 1)),
-        # From the last pair of states before a cut nothing is known.
-        (target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False)), None),
-        # Unless what followed the last action of the cut run was recorded: then there is one more state.
-        (target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False), states=(4, 4)), (0.5, 1)),
+        (target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), policy=TRUNCATE), (0.5, 0, 0)),
+        # One was cut after turn 2 (states 0, 1, 2): the last pair of states that was acted from is guessed from.
+        (target([0, 1, 0.5, NAN], 1, (3, 4), cut=(True, False)), (1.0, 1, 1)),
+        # At that pair itself the divergence goes on as it stands: 0.5, then gamma times U of the same states.
+        (target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False)), (0.5, 1, 0)),
+        (target([0, 1, 0.5], 2, (3, 3), cut=(True, True)), (0.5, 1, 0)),
+        # Where the shorter one ended by itself it does not go on: nothing is known but that.
+        (target([0, 1, 1, NAN], 1, (2, 3), cut=(False, True)), None),
+        (target([0, 1, 0.5], 2, (3, 3), cut=(False, True)), None),
+        # Nor is there a target where that last pair could not be judged.
+        (target([0, 1, NAN], 2, (3, 3), cut=(True, True)), None),
         # A pair that could not be judged ends the measured part.
-        (target([0.5, NAN, 1, 1], 0, (4, 4)), (0.5, 1)),
+        (target([0.5, NAN, 1, 1], 0, (4, 4)), (0.5, 1, 1)),
         (target([0.5, NAN, 1, 1], 1, (4, 4)), None),
         # There is no pair of states after the shorter run's end.
         (target([0, 0, 1], 2, (2, 3)), None),
@@ -68,6 +72,26 @@ def test_targets_made_of_true_values_are_the_true_values(distance, n):
         np.array([tails]), n=n, gamma=gamma,
     )  # fmt: skip
     assert found[0] == pytest.approx(tails)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=8), st.integers(1, 12))
+def test_before_a_cut_the_targets_have_one_solution_whatever_was_guessed_first(distance, n):
+    """Guessing from the last targets again and again forgets the first guess: 0 for 0, and d/(1 - gamma) at the last.
+
+    Contraction by gamma at least, so 60 rounds leave 0.8^60 * 100 < 2e-4 of a first guess of 100.
+    """
+    gamma, turns = 0.8, len(distance)
+    guess = np.full((1, turns), 100.0)
+    for _ in range(60):
+        guess = td_targets(
+            np.array([distance]), np.array([(0, 1)]), np.array([turns, turns]), np.ones(2, dtype=np.bool_), guess,
+            n=n, gamma=gamma,
+        )  # fmt: skip
+    expected = [distance[-1] / (1 - gamma)]
+    for d in reversed(distance[:-1]):
+        expected.insert(0, d + gamma * expected[0])
+    assert guess[0] == pytest.approx(expected, abs=1e-3)
 
 
 def test_refuses_a_target_without_a_turn_or_with_an_endless_sum():

@@ -123,11 +123,38 @@ def test_parameters_that_the_layer_sets_are_refused():
         Endpoint("m", parameters={"n": 3})
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "http://me:secret@localhost/v1", "http://localhost/v1?key=secret"])
-def test_an_address_that_is_none_or_holds_a_secret_is_refused_without_repeating_it(url):
-    with pytest.raises(ValueError, match="no endpoint's URL") as caught:
-        Endpoint("m", url)
-    assert "secret@" not in str(caught.value)
+SECRET, NO_URL = (
+    "an endpoint's URL with a user, a query or a fragment; a key belongs in OTHER_KEY",
+    "is no endpoint's URL",
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://me:secret@localhost/v1", SECRET),
+        ("http://localhost/v1?key=secret", SECRET),
+        ("ftp://me:secret@localhost/v1", SECRET),
+        ("http://me:secret@localhost:99999/v1", SECRET),
+        ("localhost:8000", NO_URL),
+        ("ftp://localhost/v1", NO_URL),
+        ("file:///etc/passwd", NO_URL),
+        ("http://", NO_URL),
+        ("http://localhost:port/v1", NO_URL),
+        ("http://localhost:99999/v1", NO_URL),
+        ("http://[::1/v1", NO_URL),
+        ("", NO_URL),
+    ],
+)
+@pytest.mark.parametrize("by_environment", [False, True])
+def test_an_address_that_is_none_or_holds_a_secret_is_refused_in_one_sentence(url, told, by_environment, monkeypatch):
+    if by_environment:
+        if not url:
+            pytest.skip("an empty variable is one that is not set")
+        monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(ValueError, match=told) as caught:
+        Endpoint("m", None if by_environment else url, key_variable="OTHER_KEY")
+    assert "secret" not in str(caught.value)
 
 
 def test_arguments_that_json_cannot_hold_stay_text():

@@ -4,7 +4,7 @@ import pytest
 
 from judges import LetterEncoder, TableJudge
 from likewise.backends.english_only import EnglishOnly
-from likewise.core.labels import Judgement
+from likewise.core.labels import Judgement, Relation
 from likewise.reliability.grounding import Grounding, Source, ground
 from likewise.reliability.handling import Handling
 from likewise.reliability.layer import ReliabilityLayer
@@ -157,3 +157,68 @@ def test_records_are_read_by_their_own_judge_and_prose_by_the_other():
 def test_hostile_sources_do_not_break_it():
     for source in ("\x00" * 50, "." * 10_000, "a" * 100_000, "\ud800 lone"):
         ground("The firm was founded in 1998.", {"x": source}, TableJudge())
+
+
+FRENCH = "La société a été fondée en mille neuf cent quatre-vingt-dix-huit, et ses bureaux se trouvent à Oslo."
+CHINESE = "本公司于一九九八年在奥斯陆成立，退款将在七个工作日内退回您的信用卡。"
+LONG = " ".join(["The firm was founded in 1998."] * 61)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (FRENCH, "1 sentence(s) of the answer could not be judged: "),
+        (f"The firm was founded in 1998.\n\n{FRENCH}", "1 sentence(s) of the answer could not be judged: "),
+        (f"The firm was founded in 1998.\n\n{CHINESE}", "1 sentence(s) of the answer could not be judged: "),
+        (LONG, "1 sentence(s) of the answer, beyond the first 60"),
+        ("No.", "the answer, which has no sentence of three words"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("verb", "decision"),
+    [("noop", Decision.SERVE), ("flag", Decision.FLAG), ("refuse", Decision.REFUSE)],
+)
+def test_what_was_not_checked_is_never_served_without_a_word_and_the_policy_decides(answer, told, verb, decision):
+    """Runs that agree word for word need no judge, so that only the sources can speak against the answer."""
+    layer = ReliabilityLayer(
+        judge=EnglishOnly(ReadingJudge()), encoder=LetterEncoder(), handling=Handling(ungrounded=verb)
+    )
+    verdict = layer.score([answer] * 3, sources={"report": REPORT})
+    assert verdict.reliability == 1.0
+    assert verdict.decision is decision
+    assert (verdict.answer is None) is (decision is Decision.REFUSE)
+    (reason,) = verdict.reasons
+    assert reason.startswith(f"not checked against the sources: {told}")
+    assert set(verdict.grounding.unchecked) <= set(verdict.grounding.as_json()["unread"])
+    assert layer.score([answer] * 3).decision is Decision.SERVE  # who gives no sources asks for no check
+
+
+@pytest.mark.parametrize("answer", ["Which firm?", "Sure. Which firm do you mean?", "哪家公司？"])
+def test_an_answer_that_asks_back_claims_nothing(answer):
+    layer = ReliabilityLayer(judge=ReadingJudge(), encoder=LetterEncoder())
+    verdict = layer.score([answer] * 3, sources={"report": REPORT})
+    assert (verdict.decision, verdict.reasons) == (Decision.SERVE, ())
+
+
+class Meaning(LetterEncoder):
+    """Knows that two sentences without a common word mean the same."""
+
+    same = ("You get your money back.", "The customer is reimbursed.")
+
+    def encode(self, texts):
+        vectors = super().encode(texts) * 0.5
+        for row, text in enumerate(texts):
+            if text in self.same:
+                vectors[row] = 0
+                vectors[row, 0] = 1
+        return vectors
+
+
+def test_a_passage_without_a_word_of_the_sentence_is_found_by_meaning_in_a_long_source():
+    claim, said = Meaning.same
+    source = " ".join([*(f"You get your {i} points back." for i in range(200)), said])
+    reader = TableJudge({(said, claim): Relation.EQUIVALENT})
+    (found,) = ground(claim, {"terms": source}, reader, Meaning()).sentences
+    assert (found.status, found.passage) == (Grounding.SUPPORTED, said)
+    (blind,) = ground(claim, {"terms": source}, reader).sentences  # by shared words alone it is not among the nearest
+    assert blind.status is Grounding.NOT_FOUND

@@ -79,6 +79,18 @@ def test_sequential_stops_when_the_mode_is_settled_and_at_the_budget_otherwise()
     assert "not settled" in verdict.metadata["stop_reason"]
 
 
+def test_sequential_takes_as_many_runs_as_it_is_told_at_most():
+    for given in ({"runs": 7}, {"budget_runs": 7}, {"runs": 7, "budget_runs": 7}):
+        agent = by_run("answer 0", "answer 1", "answer 2", "answer 3", "answer 4", "answer 5", "answer 6")
+        verdict = layer(mode="sequential", **given).wrap(agent).query("?")
+        assert (len(agent.queries), verdict.metadata["runs_saved"]) == (7, 0)
+        assert "the budget of 7 runs is spent" in verdict.metadata["stop_reason"]
+    with pytest.raises(ValueError, match="one number of most runs, got runs=5 and budget_runs=6"):
+        layer(5, "sequential", budget_runs=6)
+    with pytest.raises(ValueError, match="at least 4 runs; the most are 3"):
+        layer(3, "sequential")
+
+
 def test_full_measures_more_than_standard():
     """Published: standard and full do the same."""
     standard, full = (layer(3, mode).score(["aa", "bb", "aa"]) for mode in ("standard", "full"))

@@ -57,8 +57,8 @@ def test_sequential_goes_on_one_by_one_until_the_mode_is_settled_or_the_budget_s
         ({"runs": 2.5}, "at least 2"),
         ({"escalate_threshold": 1.5}, "lies in"),
         ({"error": 0}, "lies in"),
-        ({"budget": 3}, "less than the least"),
-        ({"mode": "sequential", "error": 0.0001}, "takes at least"),
+        ({"budget": 3}, "sequential mode takes at least 4 runs; the most are 3"),
+        ({"mode": "sequential", "error": 0.0001}, "takes at least 14 runs in sequential mode; the most are 12"),
     ],
 )
 def test_what_cannot_be_is_refused_with_the_reason(settings, message):

@@ -192,7 +192,7 @@ def test_each_query_has_its_own_record_and_a_tool_works_as_ever_outside():
         wrapped.query("Refund 7")
         wrapped.query("Refund 7")
         assert hits["/order/7"] == 2
-        recorder.wrap(lambda: get("/direct"), "refund_order")()
+        recorder.wrap(lambda: get("/direct"), "refund_directly")()
         assert hits["/direct"] == 1
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import shlex
 import sys
 import zipfile
 from email.message import Message
@@ -150,11 +152,42 @@ def test_an_extra_that_does_not_work_is_named_and_the_others_are_tried(wheel_che
         tried.append(extra)
         if extra == "llm":
             raise SystemExit("pip ended with 1")
+        return {"packages": 3}
 
+    found, kept = {}, []
     monkeypatch.setattr(wheel_check, "check_extra", check)
-    assert wheel_check.check_extras(tmp_path / "w.whl", ["llm", "serve"], tmp_path) == ["llm"]
+    keep = lambda: kept.append(len(found))  # noqa: E731 - what stands in for writing the file
+    assert wheel_check.check_extras(tmp_path / "w.whl", ["llm", "serve"], tmp_path, found, keep) == ["llm"]
     assert tried == ["llm", "serve"]
+    assert kept == [1, 2]  # after each of them
+    assert found == {
+        "llm": {"works": False, "problem": "pip ended with 1"},
+        "serve": {"works": True, "packages": 3},
+    }
     assert "llm: does not work: pip ended with 1" in capsys.readouterr().out
+
+
+def test_what_worked_with_the_very_same_wheel_is_not_tried_again(wheel_check, monkeypatch, tmp_path):
+    wheel, out, tried = wheel_of(tmp_path, WHOLE), tmp_path / "out.json", []
+    monkeypatch.setattr(wheel_check, "check_base", lambda wheel, folder: tried.append("base") or {"packages": 2})
+    monkeypatch.setattr(wheel_check, "check_extra", lambda wheel, extra, folder: tried.append(extra) or {"packages": 3})
+
+    def check(*extras):
+        tried.clear()
+        monkeypatch.setattr(sys, "argv", ["wheel_check.py", str(wheel), "--out", str(out), "--extras", *extras])
+        wheel_check.main()
+        return list(tried)
+
+    assert check("llm") == ["base", "llm"]
+    assert check("llm", "serve") == ["serve"]
+    found = json.loads(out.read_text())
+    assert (found["wheel"]["files"], found["base"], sorted(found["extras_alone"])) == (
+        5,
+        {"packages": 2},
+        ["llm", "serve"],
+    )
+    wheel_of(tmp_path, WHOLE, size=2)
+    assert check("llm") == ["base", "llm"]
 
 
 def test_the_source_archive_takes_along_what_tests_and_site_read():
@@ -311,3 +344,36 @@ def test_packages_that_the_service_does_not_know_are_not_passed(audit, packages)
     code, text = audit.verdict({"dependencies": packages})
     assert code == 2
     assert text.startswith("the audit could not be made")
+
+
+def test_the_page_of_the_first_ten_minutes_holds_every_step_of_the_readme_in_its_order(transcript, tmp_path):
+    """Not its figures: those are of the day on which it was made."""
+    from docs.folder import fill
+
+    fill(tmp_path)
+    wheel = Path("likewise.whl")
+    page = (ROOT / "docs" / "first_ten_minutes.md").read_text(encoding="utf-8")
+    typed = [line.split("` |")[0].removeprefix("| `") for line in page.splitlines() if line.startswith("| `")]
+    wanted = []
+    for step in transcript.steps_of((ROOT / "README.md").read_text(encoding="utf-8")):
+        fitted = step.typed if step.python else shlex.join(transcript.fitted(shlex.split(step.typed), tmp_path, wheel))
+        wanted.append(transcript._cell(transcript.Done(fitted, 0, 0.0, "")))
+    asked_for = [each for each in typed if each.startswith("pip install")]
+    done = list(dict.fromkeys(each for each in typed if each not in asked_for))
+    assert done == [each for each in wanted if not each.startswith("pip install")]
+    assert len(asked_for) >= 1  # the wheel, and what commands asked for
+
+
+def test_every_step_on_that_page_ended_as_the_readme_says_or_says_why_not(transcript):
+    page = (ROOT / "docs" / "first_ten_minutes.md").read_text(encoding="utf-8")
+    rows = [line.split("` |")[1].split("|") for line in page.splitlines() if line.startswith("| `")]
+    assert rows
+    assert {ended.strip() for ended, *_ in rows} <= {"0", "1", "4", "130", "-15", "not run"}
+
+
+def test_a_step_that_takes_too_long_is_interrupted_and_what_it_had_said_is_kept(transcript, newcomer, monkeypatch):
+    monkeypatch.setattr(transcript, "LONGEST", 5.0)
+    waits = "try:\n    print('began', flush=True)\n    time.sleep(100)\nexcept KeyboardInterrupt:\n    print('ended')"
+    done = newcomer()._run("wait", [sys.executable, "-c", f"import time\n{waits}"])
+    assert (done.code, done.said) == (0, "began\nended\n")
+    assert 5 <= done.seconds < 90

@@ -6,11 +6,14 @@ import ast
 import json
 import os
 import re
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?(\))")
+FIGURE = re.compile(r"\{([^}|]+)(?:\|([^}]*))?\}")
 MOST_ROWS = 40
 """Rows of one table of results; the rest is in the file."""
 
@@ -135,13 +138,46 @@ def _rendered_list(value: list[Any], depth: int) -> list[str]:
 
 def results_pages(root: Path = ROOT) -> dict[str, str]:
     """Page address -> text, for each file of results and for their list."""
-    pages, listed = {}, ["# Benchmarks", "", "Each page is drawn from a file that the benchmark wrote.", ""]
+    headlines = tomllib.loads((root / "benchmarks" / "headlines.toml").read_text(encoding="utf-8"))
+    pages, rows = {}, []
     for path in sorted((root / "benchmarks" / "results").glob("*.json")):
         results = json.loads(path.read_text(encoding="utf-8"))
         pages[f"benchmarks/{path.stem}.md"] = results_page(path.stem, results, root)
-        first = benchmark_docstring(root / "benchmarks" / f"{path.stem}.py").split("\n")[0]
-        listed.append(f"- [{path.stem.replace('_', ' ')}]({path.stem}.md){': ' + first if first else ''}")
-    return {"benchmarks/index.md": "\n".join(listed) + "\n", **pages}
+        rows.append(results_row(path.stem, results, headlines[path.stem], root))
+    head = "# Benchmarks\n\nEvery figure is drawn from the file that the benchmark wrote, when this site is built.\n\n"
+    table = _table(["", "question", "figure", "how far it goes", "command"], rows)
+    return {"benchmarks/index.md": head + "\n".join(table), **pages}
+
+
+def results_row(name: str, results: Any, headline: Mapping[str, str], root: Path = ROOT) -> list[str]:
+    """What a file of results shows, in one row; its figures are read from the file."""
+    about = headline.get("what") or benchmark_docstring(root / "benchmarks" / f"{name}.py").split("\n")[0]
+    figure = FIGURE.sub(lambda found: figure_at(results, found[1], (found[2] or "").strip()), headline["figure"])
+    link = f"[{name.replace('_', ' ')}]({name}.md)"
+    return [link, about, figure, headline["limit"], f"`{headline['command']}`"]
+
+
+def figure_at(results: Any, path: str, form: str = "") -> str:
+    """The value under these keys, in this form.
+
+    Args:
+        results: What a benchmark wrote.
+        path: Keys with ` > ` between them; of a list, a place, or `key=value` for the entry that has it.
+        form: As after the colon in `format`.
+
+    Raises:
+        LookupError: There is nothing, or not measured.
+    """
+    found = results
+    for key in path.strip().split(" > "):
+        if isinstance(found, list):
+            name, named, value = key.partition("=")
+            found = next((each for each in found if each.get(name) == value), None) if named else found[int(key)]
+        else:
+            found = found[key]
+        if found is None:
+            raise LookupError(f"{path!r}: nothing at {key!r}")
+    return format(found, form)
 
 
 def commands_page() -> str:

@@ -18,6 +18,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float64
 
+from likewise.backends.asked_for import asked_for
 from likewise.backends.slots import NAMING, SlotKind, Value, extract_slots, slot_verdict
 from likewise.core.labels import Relation
 from likewise.core.state_text import canonical_text
@@ -78,6 +79,7 @@ class _Surface:
     words: tuple[str, ...]
     content: Counter[str]
     acts: tuple[int, ...]
+    asked: frozenset[str]
     values: Counter[tuple[SlotKind, Value]]
     names: Counter[Value]
 
@@ -90,6 +92,7 @@ class _Surface:
             words,
             Counter(word for word in words if word not in _IDLE),
             tuple(len(pattern.findall(text)) for pattern in ACTS.values()),
+            asked_for(text),
             Counter((slot.kind, slot.value) for slot in slots if slot.kind not in NAMING),
             Counter(slot.value for slot in slots if slot.kind in NAMING),
         )
@@ -122,6 +125,15 @@ def _acts(a: _Surface, b: _Surface) -> Iterator[tuple[str, float]]:
     yield "more-questions", float(abs(a.acts[0] - b.acts[0]))
 
 
+def _asked(a: _Surface, b: _Surface) -> Iterator[tuple[str, float]]:
+    shared, both = len(a.asked & b.asked), bool(a.asked and b.asked)
+    yield "both-ask", float(both)
+    yield "one-asks", float(bool(a.asked) != bool(b.asked))
+    yield "shared-of-asked", shared / max(len(a.asked | b.asked), 1)
+    yield "asked-of-more", float(both and a.asked != b.asked and (a.asked <= b.asked or b.asked <= a.asked))
+    yield "asked-the-same", float(both and a.asked == b.asked)
+
+
 def _slots(a: _Surface, b: _Surface) -> Iterator[tuple[str, float]]:
     yield from _unshared("values", a.values, b.values)
     yield from _unshared("names", a.names, b.names)
@@ -144,7 +156,7 @@ def _unshared(what: str, a: Counter[Held], b: Counter[Held]) -> Iterator[tuple[s
 
 def _named(a: str, b: str) -> dict[str, float]:
     first, second = _surface(a), _surface(b)
-    return dict([*_overlap(first, second), *_acts(first, second), *_slots(first, second)])
+    return dict([*_overlap(first, second), *_acts(first, second), *_asked(first, second), *_slots(first, second)])
 
 
 FEATURES = tuple(_named("", ""))

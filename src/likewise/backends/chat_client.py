@@ -254,7 +254,7 @@ class Chat:
         return await self._client.ask(self._connection, system, user)
 
 
-def checked_url(url: str) -> str:
+def checked_url(url: str, key_variable: str = "OPENAI_API_KEY") -> str:
     """An endpoint's base URL, which ids and messages repeat: it must hold no secret.
 
     Raises:
@@ -262,12 +262,12 @@ def checked_url(url: str) -> str:
     """
     try:
         parts = urlsplit(url.strip())
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         secret = bool(parts.username or parts.password or parts.query or parts.fragment)
-    except ValueError:
-        sound, secret = False, False
+    except ValueError:  # a port or host that cannot be: what it may hold is not repeated either
+        sound, secret = False, "@" in url or "?" in url or "#" in url
     if secret:
-        raise ValueError("an endpoint's URL with a user, a query or a fragment; a key belongs in OPENAI_API_KEY")
+        raise ValueError(f"an endpoint's URL with a user, a query or a fragment; a key belongs in {key_variable}")
     if not sound:
         raise ValueError(f"{url!r} is no endpoint's URL (expected as in http://localhost:8000/v1)")
     return url.strip().rstrip("/")

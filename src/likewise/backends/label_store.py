@@ -17,13 +17,14 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import platformdirs
 
 from likewise.core.errors import BackendError
 from likewise.core.labels import Judgement, Relation
 
-__all__ = ["SCHEMA_VERSION", "KeptAnswer", "LabelStore", "content_key", "default_path"]
+__all__ = ["SCHEMA_VERSION", "KeptAnswer", "LabelStore", "content_key", "default_path", "rows_of"]
 
 SCHEMA_VERSION = 2
 """Layout of the file: 1 had judgements only. Earlier files are brought up to date, a later one is refused."""
@@ -72,6 +73,20 @@ def content_key(*parts: str) -> bytes:
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)  # the length keeps ("ab", "c") from ("a", "bc")
     return digest.digest()
+
+
+def rows_of(connection: sqlite3.Connection, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
+    """The rows of any number of keys, each key asked for once, as many in one statement as SQLite takes.
+
+    Args:
+        connection: The file.
+        select: A statement with `{}` where the list of its keys stands.
+        keys: Keys in any order, repeats allowed.
+    """
+    wanted = list(dict.fromkeys(keys))
+    for start in range(0, len(wanted), _CHUNK):
+        chunk = wanted[start : start + _CHUNK]
+        yield from connection.execute(select.format(",".join("?" * len(chunk))), chunk)
 
 
 def _key(judge_id: str, pair: Pair) -> bytes:
@@ -180,14 +195,10 @@ class LabelStore:
             BackendError: The file cannot be read.
         """
         keys = {pair: _key(judge_id, pair) for pair in pairs}
-        wanted = list(dict.fromkeys(keys.values()))
         known: dict[bytes, Judgement] = {}
         with self._lock, self._errors():
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
-                rows = self._connection.execute(_SELECT.format(",".join("?" * len(chunk))), chunk)
-                for key, relation, f0, f1, f2, b0, b1, b2, rule in rows:
-                    known[key] = Judgement(Relation(relation), (f0, f1, f2), (b0, b1, b2), rule)
+            for key, relation, f0, f1, f2, b0, b1, b2, rule in rows_of(self._connection, _SELECT, keys.values()):
+                known[key] = Judgement(Relation(relation), (f0, f1, f2), (b0, b1, b2), rule)
         return {pair: _oriented(pair, known[key]) for pair, key in keys.items() if key in known}
 
     def put_many(self, judge_id: str, items: Iterable[tuple[Pair, Judgement]]) -> None:

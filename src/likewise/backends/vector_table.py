@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float32
 
-from likewise.backends.label_store import LabelStore, content_key
+from likewise.backends.label_store import LabelStore, content_key, rows_of
 
 __all__ = ["VectorTable"]
 
@@ -25,7 +25,6 @@ CREATE TABLE IF NOT EXISTS vectors (
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'vectors'"
 _SELECT = "SELECT key, vector FROM vectors WHERE key IN ({})"
 _INSERT = "INSERT INTO vectors VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING"
-_CHUNK = 900  # SQLite builds of before 2020 allow 999 variables in a statement
 _NUMBER = np.dtype("<f4")
 
 Vector = Float32[np.ndarray, " dimensions"]
@@ -45,15 +44,12 @@ class VectorTable:
             BackendError: The file cannot be read.
         """
         keys = {content_key(encoder_id, text): text for text in texts}
-        wanted = list(keys)
         found: dict[str, Vector] = {}
         with self._store.beside(write=False) as connection:
             if connection.execute(_EXISTS).fetchone() is None:
                 return {}
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
-                for key, vector in connection.execute(_SELECT.format(",".join("?" * len(chunk))), chunk):
-                    found[keys[key]] = np.frombuffer(vector, dtype=_NUMBER).astype(np.float32)
+            for key, vector in rows_of(connection, _SELECT, keys):
+                found[keys[key]] = np.frombuffer(vector, dtype=_NUMBER).astype(np.float32)
         return found
 
     def put_many(self, encoder_id: str, vectors: Mapping[str, Vector]) -> None:

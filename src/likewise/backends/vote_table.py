@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from likewise.backends.label_store import LabelStore, content_key
+from likewise.backends.label_store import LabelStore, content_key, rows_of
 
 __all__ = ["VoteTable", "vote_key"]
 
@@ -25,7 +25,6 @@ CREATE TABLE IF NOT EXISTS votes (
 _EXISTS = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'votes'"
 _SELECT = "SELECT key, turn FROM votes WHERE key IN ({}) ORDER BY key, number"
 _INSERT = "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT (key, number) DO NOTHING"
-_CHUNK = 900  # SQLite builds of before 2020 allow 999 variables in a statement
 
 Vote = int | None
 
@@ -48,15 +47,12 @@ class VoteTable:
         Raises:
             BackendError: The file cannot be read.
         """
-        wanted = list(dict.fromkeys(keys))
         found: dict[bytes, tuple[Vote, ...]] = {}
         with self._store.beside(write=False) as connection:
             if connection.execute(_EXISTS).fetchone() is None:
                 return {}
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
-                for key, turn in connection.execute(_SELECT.format(",".join("?" * len(chunk))), chunk):
-                    found[key] = (*found.get(key, ()), turn)
+            for key, turn in rows_of(connection, _SELECT, keys):
+                found[key] = (*found.get(key, ()), turn)
         return found
 
     def put(self, key: bytes, number: int, vote: Vote) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from likewise.cli.errors import ExitCode, say
 from likewise.cli.options import load_config
+from likewise.core.listing import some_of
 
 if TYPE_CHECKING:
     from likewise.evaluation.gate_rules import GateSettings
@@ -94,7 +95,6 @@ def end_with_gates(gates: GateReport) -> None:
     if len(gates.failures) > SHOWN:
         say(f"failed: {len(gates.failures) - SHOWN} more; --json, --junit and --markdown list them")
     if gates.unknown:
-        more = f" and {len(gates.unknown) - 5} more" if len(gates.unknown) > 5 else ""
-        say(f"warning: gates for tasks that these runs do not have: {', '.join(gates.unknown[:5])}{more}")
+        say(f"warning: gates for tasks that these runs do not have: {some_of(gates.unknown, 5)}")
     if gates.failures:
         raise typer.Exit(ExitCode.THRESHOLD)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from likewise.cli.cycles import rare_cycle_search
 from likewise.cli.errors import ExitCode, plain_errors, say
 from likewise.cli.gate_options import FailOn, check_reach, end_with_gates, load_gates
 from likewise.cli.judge_options import JudgeOptions, UncertainBelow, judge_from_options
@@ -37,6 +38,7 @@ __all__ = ["report"]
 
 
 @plain_errors
+@rare_cycle_search()
 @takes_groups
 def report(
     runs: Paths,

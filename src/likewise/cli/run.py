@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 import traceback
+from contextlib import redirect_stdout
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,7 +59,10 @@ def run(
         typer.Option(help="A text file that answers are checked against; may be repeated.", metavar="FILE"),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", "-k", help="Runs a question: 3, adaptive up to 5.", metavar="NUMBER", min=2)
+        int | None,
+        typer.Option(
+            "--runs", "-k", help="Runs a question: 3, adaptive up to 5, sequential up to 12.", metavar="NUMBER", min=2
+        ),
     ] = None,
     mode: Annotated[str, typer.Option(help="standard, full, adaptive or sequential.", metavar="MODE")] = "standard",
     error: Annotated[
@@ -103,9 +107,10 @@ def run(
     target = None if rollouts is None else str(rollouts)
     check_targets({"--rollouts": target}, [path for path in (queries, log) if path is not None])
     layer = _layer(runs, mode, error, deadline)
-    function = (
-        load_function(agent) if agent is not None else _endpoint(str(endpoint), str(model), structured, temperature)
-    )
+    with redirect_stdout(sys.stderr):  # what the agent prints is no part of what the command answers
+        function = (
+            load_function(agent) if agent is not None else _endpoint(str(endpoint), str(model), structured, temperature)
+        )
     wrapped = layer.wrap(function, budget=Budget(input_price, output_price, max_cost))
     settings = {
         "agent": agent or f"{model} at {endpoint}",
@@ -125,7 +130,8 @@ def run(
 
     if endpoint is not None and not quiet:
         say(f"questions are sent to {endpoint}")
-    batch = anyio.run(ask)
+    with redirect_stdout(sys.stderr):
+        batch = anyio.run(ask)
     if batch.resumed and not quiet:
         say(f"{batch.resumed} of {len(asked)} verdicts were in {log} already")
     if rollouts is not None:

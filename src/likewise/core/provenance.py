@@ -17,6 +17,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from likewise.core.rollout import JsonValue, Rollout
 from likewise.core.state_text import canonical_json
@@ -25,6 +26,9 @@ __all__ = ["WHO", "Mixture", "Mixtures", "identity", "is_cached", "response_ids"
 
 WHO = ("model", "agent", "domain", "policy_sha256", "prompt_sha256", "system prompt")
 """Facts that the repeats of one agent on one task share; the last is read off the turns."""
+
+REMEMBERED_CHARACTERS = 100_000
+"""Longest system prompt whose digest is kept for the next run."""
 
 _CLOCK = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}:\d{2}(?::\d{2})?"
@@ -49,8 +53,22 @@ def identity(rollout: Rollout) -> dict[str, str]:
     if rollout.turns:
         system = [each.text for each in rollout.turns[0].observations if each.source == "system"]
         if system:
-            facts[WHO[-1]] = sha256(_CLOCK.sub("", "\n".join(system)))
+            facts[WHO[-1]] = _prompt_digest("\n".join(system))
     return facts
+
+
+def _prompt_digest(prompt: str) -> str:
+    return _remembered(prompt) if len(prompt) <= REMEMBERED_CHARACTERS else _without_clock(prompt)
+
+
+@lru_cache(maxsize=8)
+def _remembered(prompt: str) -> str:
+    """Most files have one prompt, some a few, in every run."""
+    return _without_clock(prompt)
+
+
+def _without_clock(prompt: str) -> str:
+    return sha256(_CLOCK.sub("", prompt))
 
 
 def response_ids(rollout: Rollout) -> tuple[str, ...]:

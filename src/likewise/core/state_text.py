@@ -33,6 +33,7 @@ REMEMBERED_ACTIONS = 8_192
 
 _keys: dict[int, tuple[Action, str]] = {}  # by identity, since arguments are dicts and cannot be hashed
 _SPACE = re.compile(r"\s+")
+_ASCII_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "\u2011": "-", "…": "..."})
@@ -49,6 +50,8 @@ def _remembered(text: str) -> str:
 
 
 def _canonical(text: str) -> str:
+    if text.isascii():  # most texts: nothing invisible, no quotes, nothing to compose
+        return " ".join(text.translate(_ASCII_CONTROL).split())
     visible = _INVISIBLE.sub("", _CONTROL.sub(" ", text)).translate(_QUOTES)
     return _SPACE.sub(" ", unicodedata.normalize("NFC", visible)).strip()
 

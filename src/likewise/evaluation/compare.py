@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from likewise.core.errors import GroupError
+from likewise.core.listing import some_of
 from likewise.evaluation.change import Change, Comparison, Difference, Needed, TaskChange
 from likewise.evaluation.results import Evaluation
 from likewise.evaluation.sides import FIGURES, Figure, Scores, Side, TaskFigures, side_of
@@ -110,8 +111,7 @@ def _side(side: Evaluation | Side, name: str) -> Side:
 
 
 def _some(tasks: Iterable[str]) -> str:
-    names = [repr(task) for task in tasks]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") if names else "no task"
+    return some_of([repr(task) for task in tasks], 3) or "no task"
 
 
 def _matching(base: Side, candidate: Side) -> Iterable[str]:

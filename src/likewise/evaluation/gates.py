@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from likewise.core.estimate import Estimate
+from likewise.core.listing import some_of
 from likewise.evaluation.gate_rules import Gate, GateSettings, StateBasis, StateRule
 from likewise.evaluation.results import Evaluation
 from likewise.metrics.intervals import largest_class_p, lower_share_limit
@@ -209,7 +210,7 @@ def _not_of_all(gate: Gate, tasks: Sequence[GroupScore]) -> list[GateFailure]:
     lacking = [task.task_id for task in tasks if gate.of_task(task).value is None]
     if not lacking:
         return []
-    shown = ", ".join(lacking[:NAMED]) + (f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else "")
+    shown = some_of(lacking, NAMED)
     what = f"{gate.name} is measured in {len(tasks) - len(lacking)} of {len(tasks)} tasks; not in {shown}"
     return [GateFailure(None, gate.text, False, what)]
 

@@ -16,20 +16,18 @@ from dataclasses import replace
 from functools import reduce
 from pathlib import Path, PurePosixPath
 
-from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import JsonValue, Rollout, StopReason
 from likewise.formats.assemble import FINISHED, assemble, continued, one_run, read_chat, task_of
 from likewise.formats.fields import (
-    FieldError,
     as_list,
     as_object,
     as_text,
     child,
     scalars,
-    type_name,
 )
-from likewise.formats.files import outline, read_json
+from likewise.formats.files import outline
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.top_level import read_object, refused_whole
 
 __all__ = ["DESCRIPTION", "NAME", "chains", "joined", "read", "sniff"]
 
@@ -56,13 +54,9 @@ def read(path: Path, label: str) -> Parsed:
     Raises:
         RolloutFormatError: The file cannot be read, or is no object with a list `steps`.
     """
-    top = read_json(path)
-    if not isinstance(top, dict):
-        raise RolloutFormatError(str(path), type_name(top), pointer="", expected="an object with `steps`")
-    try:
+    top = read_object(path, "`steps`")
+    with refused_whole(path):
         steps = as_list(top.get("steps"), "/steps")
-    except FieldError as error:
-        raise RolloutFormatError(str(path), error.problem, pointer=error.pointer) from None
     return one_run(lambda: _rollout(top, steps, label, path), label, path)
 
 

@@ -38,7 +38,7 @@ from likewise.formats.fields import (
     scalars,
     type_name,
 )
-from likewise.formats.files import outline, read_json
+from likewise.formats.files import outline
 from likewise.formats.inspect_samples import (
     archived_sample,
     archived_samples,
@@ -53,6 +53,7 @@ from likewise.formats.inspect_samples import (
 from likewise.formats.message_shapes import text_of
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.top_level import read_object, refused_whole
 
 __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff"]
 
@@ -138,14 +139,10 @@ def _order(value: JsonValue) -> tuple[bool, int, str]:
 
 
 def _read_json(path: Path, label: str) -> _Log:
-    top = read_json(path)
-    if not isinstance(top, dict):
-        raise RolloutFormatError(str(path), type_name(top), pointer="", expected="an object with `eval` and `samples`")
-    try:
+    top = read_object(path, "`eval` and `samples`")
+    with refused_whole(path):
         as_object(top.get("eval"), "/eval")
         samples = as_list(top.get("samples") or [], "/samples")
-    except FieldError as error:
-        raise RolloutFormatError(str(path), error.problem, pointer=error.pointer) from None
     log = _Log(path, label, {key: value for key, value in top.items() if key != "samples"})
     for index, sample in enumerate(samples):
         log.add(sample, child("/samples", index), str(path))

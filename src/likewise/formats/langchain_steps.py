@@ -21,11 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import Action, JsonValue, Observation, Rollout, StopReason, ToolCall, Turn
 from likewise.formats.assemble import CUT_BY_LIMIT, FINISHED, UNKNOWN_END, Ending, assemble, broken, one_run, task_of
 from likewise.formats.fields import (
-    FieldError,
     as_list,
     as_object,
     as_text,
@@ -34,12 +32,12 @@ from likewise.formats.fields import (
     first_line,
     identifier,
     scalars,
-    type_name,
 )
-from likewise.formats.files import outline, read_json
+from likewise.formats.files import outline
 from likewise.formats.literals import python_object
 from likewise.formats.messages import EMPTY, LITERAL, UNPARSED, Conversation
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.top_level import read_object, refused_whole
 from likewise.formats.walk import unpacked_name
 
 __all__ = ["DESCRIPTION", "NAME", "read", "sniff"]
@@ -74,13 +72,9 @@ def read(path: Path, label: str) -> Parsed:
     Raises:
         RolloutFormatError: The file cannot be read, or is no object with a list `steps`.
     """
-    top = read_json(path)
-    if not isinstance(top, dict):
-        raise RolloutFormatError(str(path), type_name(top), pointer="", expected="an object with `steps`")
-    try:
+    top = read_object(path, "`steps`")
+    with refused_whole(path):
         steps = as_list(top.get("steps"), "/steps")
-    except FieldError as error:
-        raise RolloutFormatError(str(path), error.problem, pointer=error.pointer) from None
     return one_run(lambda: _rollout(top, steps, label, path), label, path)
 
 

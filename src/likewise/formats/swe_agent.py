@@ -26,10 +26,11 @@ from likewise.core.provenance import sha256
 from likewise.core.rollout import Action, JsonValue, Observation, Rollout, StopReason, ToolCall, Turn
 from likewise.core.state_text import canonical_text
 from likewise.formats.assemble import FINISHED, UNKNOWN_END, Ending, assemble, broken, cut, one_run, task_of
-from likewise.formats.fields import as_list, as_object, as_optional_text, child, first_line, type_name
-from likewise.formats.files import outline, read_json
+from likewise.formats.fields import as_list, as_object, as_optional_text, child, first_line
+from likewise.formats.files import outline
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.top_level import read_object
 
 __all__ = ["DESCRIPTION", "NAME", "SUFFIXES", "read", "sniff"]
 
@@ -66,9 +67,7 @@ def read(path: Path, label: str) -> Parsed:
     Raises:
         RolloutFormatError: The file cannot be read, or has neither `trajectory` nor `history`.
     """
-    top = read_json(path)
-    if not isinstance(top, dict):
-        raise RolloutFormatError(str(path), type_name(top), pointer="", expected="an object with `trajectory`")
+    top = read_object(path, "`trajectory`")
     if not isinstance(top.get("trajectory"), list) and not isinstance(top.get("history"), list):
         raise RolloutFormatError(str(path), "no list `trajectory` or `history`", pointer="")
     return one_run(lambda: _rollout(top, label, path), label, path)

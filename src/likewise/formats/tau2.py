@@ -21,10 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import JsonValue, Rollout, StopReason
 from likewise.formats.fields import (
-    FieldError,
     as_list,
     as_object,
     as_optional_text,
@@ -35,12 +33,12 @@ from likewise.formats.fields import (
     ordinal,
     reward_and_notes,
     scalars,
-    type_name,
 )
-from likewise.formats.files import outline, read_json
+from likewise.formats.files import outline
 from likewise.formats.messages import Conversation, read_messages
 from likewise.formats.rollout_set import Parsed
 from likewise.formats.sub_goals import Made, SubGoal, agent_calls, progress_curve
+from likewise.formats.top_level import read_object, refused_whole
 
 __all__ = ["DESCRIPTION", "NAME", "read", "sniff"]
 
@@ -83,14 +81,10 @@ def read(path: Path, label: str) -> Parsed:
     Raises:
         RolloutFormatError: The file cannot be read, or has no list `simulations`.
     """
-    top = read_json(path)
-    if not isinstance(top, dict):
-        raise RolloutFormatError(str(path), type_name(top), pointer="", expected="an object with `simulations`")
-    try:
+    top = read_object(path, "`simulations`")
+    with refused_whole(path):
         simulations = as_list(top.get("simulations"), "/simulations")
         common = _common_meta(as_object(top.get("info", {}) or {}, "/info"), path)
-    except FieldError as error:
-        raise RolloutFormatError(str(path), error.problem, pointer=error.pointer) from None
     source = _File(path, label, common, _histories(top.get("tasks")), _expected(top.get("tasks")))
 
     def make(record: dict[str, JsonValue], pointer: str) -> Rollout:

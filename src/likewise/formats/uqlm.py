@@ -12,7 +12,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from likewise.core.errors import RolloutFormatError
 from likewise.core.rollout import Action, Excluded, JsonValue, Observation, Rollout, Turn
 from likewise.formats.assemble import FINISHED, NO_ANSWER, assemble, task_of
 from likewise.formats.fields import (
@@ -24,11 +23,11 @@ from likewise.formats.fields import (
     child,
     ordinal,
     scalars,
-    type_name,
 )
-from likewise.formats.files import outline, read_json
+from likewise.formats.files import outline
 from likewise.formats.messages import Conversation
 from likewise.formats.rollout_set import Parsed
+from likewise.formats.top_level import read_object, refused_whole
 
 __all__ = ["DESCRIPTION", "NAME", "read", "sniff"]
 
@@ -57,15 +56,11 @@ def read(path: Path, label: str) -> Parsed:
     Raises:
         RolloutFormatError: The file cannot be read, or its lists do not go together.
     """
-    top = read_json(path)
-    if not isinstance(top, dict):
-        raise RolloutFormatError(str(path), type_name(top), pointer="", expected="an object with `responses`")
+    top = read_object(path, "`responses`")
     at = "/data" if isinstance(top.get("data"), dict) else ""
     data = as_object(top.get("data") if at else top, at)
-    try:
+    with refused_whole(path):
         columns = _columns(data, at)
-    except FieldError as error:
-        raise RolloutFormatError(str(path), error.problem, pointer=error.pointer) from None
     first, samples = _settings(top)
     rollouts: list[Rollout] = []
     excluded: list[Excluded] = []

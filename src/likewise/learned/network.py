@@ -14,14 +14,19 @@ import numpy as np
 
 from likewise.core.errors import MissingExtraError
 from likewise.learned.forward import NORM_EPSILON, Weights, weight_shapes
+from likewise.learned.options import Loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Tensors", "as_arrays", "as_tensors", "load_torch", "pair_distance", "phi", "start_weights", "unit_angle"]
+__all__ = [
+    "Tensors", "as_arrays", "as_tensors", "load_torch", "miss", "pair_distance", "phi", "start_weights", "unit_angle",
+]  # fmt: skip
 
 Tensors: TypeAlias = "Mapping[str, Any]"
 
+SMALLEST_VALUE = 1e-3
+"""Added to guess and target in a Poisson deviance, whose slope at 0 has no limit."""
 SMALLEST = 1e-6
 """Lengths below this count as this: the root has no finite slope at 0."""
 
@@ -98,3 +103,17 @@ def pair_distance(first: Any, second: Any, alpha: float, beta: float, same: Any 
         return norms
     turned = beta * unit_angle(first, second)
     return norms + (turned if same is None else turned * ~same)
+
+
+def miss(loss: Loss, guess: Any, aim: Any) -> Any:  # noqa: ANN401 - tensors
+    """What each guess costs beside its target; the mean of the targets costs least, but for Huber's on a long tail.
+
+    Source: Bregman divergences are the losses of the mean (Banerjee et al. 2005, Theorem 1); the Poisson deviance is
+    one, McCullagh and Nelder 1989, section 2.3.
+    """
+    functional = load_torch().nn.functional
+    if loss is Loss.POISSON:
+        u, y = guess + SMALLEST_VALUE, aim.clamp_min(0.0) + SMALLEST_VALUE
+        return 2 * (y * (y.log() - u.log()) - y + u)
+    one = functional.huber_loss if loss is Loss.HUBER else functional.mse_loss
+    return one(guess, aim, reduction="none")

@@ -25,6 +25,10 @@ class Loss(StrEnum):
 
     SQUARED = "squared"
     HUBER = "huber"
+    POISSON = "poisson"
+    """Deviance of a Poisson count: has the mean as its best guess, as the squared one has, and weighs a miss by what it
+    is beside the value. Sums of rare disagreements spread as their mean does; and near 0, where the slope of a squared
+    miss of a squared length vanishes, this one still has one."""
 
 
 class SameState(StrEnum):
@@ -61,7 +65,10 @@ class FitOptions:
         heads: Networks over one first layer, each shown other tasks more often; their spread is the uncertainty.
         standardise: Whether state vectors are centred and scaled by what training saw (folded into the first layer).
         components: Principal axes of the embeddings that training sees (folded in likewise); 0 lets it see all.
+        own: Share of a batch drawn from pairs that count as one state, which train U(s, s) itself; the rest is drawn
+            from all pairs.
         rate: Learning rate of AdamW.
+        anneal: Whether the rate falls to 0 over the steps, by half a cosine.
         decay: Its weight decay.
         clip: Largest norm of a gradient.
         batch: Pairs a step.
@@ -86,7 +93,9 @@ class FitOptions:
     heads: int = 1
     standardise: bool = True
     components: int = 0
+    own: float = 0.0
     rate: float = 1e-4
+    anneal: bool = False
     decay: float = 1e-5
     clip: float = 1.0
     batch: int = 32
@@ -114,6 +123,7 @@ class FitOptions:
             ("decay", 0, 1),
             ("mix", 1e-9, 1),
             ("hold_out", 0, 0.9),
+            ("own", 0, 1),
             ("components", 0, LARGEST_COMPONENTS),
         ):
             if not low <= getattr(self, name) <= high:
@@ -134,6 +144,10 @@ class FitOptions:
     def largest(self) -> float:
         """1/(1-gamma)."""
         return largest_divergence(self.gamma)
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step, counted from 0."""
+        return self.rate * (0.5 + 0.5 * math.cos(math.pi * step / self.steps)) if self.anneal else self.rate
 
     def as_json(self) -> dict[str, object]:
         """The options by name; `beta` is the number in use."""

@@ -73,6 +73,9 @@ class PairTable:
         bucket: Entries of one pair of states, one after the other.
         bucket_start: Where the bucket of each entry starts.
         bucket_count: How many it holds.
+        own: Entries whose two states count as one, task by task.
+        own_start: Where those of each task that has any start.
+        own_count: How many there are.
     """
 
     states: Float32[np.ndarray, "all width"]
@@ -93,16 +96,26 @@ class PairTable:
     bucket: Int64[np.ndarray, " entries"]
     bucket_start: Int64[np.ndarray, " entries"]
     bucket_count: Int64[np.ndarray, " entries"]
+    own: Int64[np.ndarray, " alike"]
+    own_start: Int64[np.ndarray, " some"]
+    own_count: Int64[np.ndarray, " some"]
 
     def __len__(self) -> int:
         """How many entries there are."""
         return len(self.first)
 
-    def draw(self, size: int, rng: np.random.Generator, siblings: int = 1) -> Batch:
-        """Draw a task, a pair of its rollouts, a turn of them, each evenly; `size` times over."""
+    def draw(self, size: int, rng: np.random.Generator, siblings: int = 1, own: float = 0.0) -> Batch:
+        """Draw a task, a pair of its rollouts, a turn of them, each evenly; `size` times over.
+
+        A share `own` of them comes from the entries of one state instead: a task, then one of its entries.
+        """
         task = rng.integers(len(self.task_start), size=size)
         pair = self.task_start[task] + rng.integers(self.task_count[task])
         entry = self.pair_start[pair] + rng.integers(self.pair_count[pair])
+        alike = round(size * own) if len(self.own) else 0
+        if alike:
+            some = rng.integers(len(self.own_start), size=alike)
+            entry[:alike] = self.own[self.own_start[some] + rng.integers(self.own_count[some])]
         if siblings == 1:
             return Batch(entry, entry[:, None])
         place = rng.integers(self.bucket_count[entry][:, None], size=(size, siblings))
@@ -190,16 +203,14 @@ def _history_marks(rollout: Rollout) -> list[int]:
 
 def measured_parts(
     runs: TaskRuns, n: int, gamma: float, policy: LengthPolicy
-) -> tuple[Float64[np.ndarray, "pairs turns"], Int64[np.ndarray, "pairs turns"]]:
-    """The measured part of every target, NaN where there is none, and the steps to the states guessed from (0: none).
+) -> tuple[Float64[np.ndarray, "pairs turns"], Int64[np.ndarray, "pairs turns"], Int64[np.ndarray, "pairs turns"]]:
+    """Of every target the measured part (NaN: no target), its steps (0: nothing is guessed), and the turns to a guess.
 
     The same as `metrics.td_targets.td_target` for each pair and turn.
     """
-    d, (first, second) = runs.distance, runs.pairs.T
-    turns = np.arange(d.shape[1])
-    states = np.array([len(each) for each in runs.states], dtype=np.int64)
-    both = np.minimum(runs.lengths[first], runs.lengths[second])[:, None]
-    furthest = (np.minimum(states[first], states[second]) - 1)[:, None] - turns
+    d, turns, lengths = runs.distance, np.arange(runs.distance.shape[1]), runs.lengths[runs.pairs]
+    both = lengths.min(axis=1)[:, None]
+    furthest = both - 1 - turns
     whole, open_ended = _tails(runs, gamma, policy)
     reach = np.zeros(d.shape, dtype=np.int64)  # distances measured in a row from each turn on
     run = np.zeros(len(d), dtype=np.int64)
@@ -208,15 +219,21 @@ def measured_parts(
         reach[:, t] = run
     ends = (n > furthest) & ~open_ended
     steps = np.where(ends, 0, np.minimum(np.minimum(n, furthest), reach))
+    # Both go on past the last turn that both acted at, unseen: from there the divergence goes on as it stands.
+    goes_on = ((lengths > both) | runs.cut[runs.pairs]).all(axis=1)[:, None]
+    stands = goes_on & (furthest == 0) & (reach > 0)
+    ahead = np.where(stands, 0, steps)
+    steps = np.where(stands, 1, steps)
     window = np.zeros(d.shape)
     filled = np.nan_to_num(d)
     for k in range(int(steps.max(initial=0))):
-        ahead = np.zeros(d.shape)
-        ahead[:, : d.shape[1] - k] = filled[:, k:]
-        window += np.where(k < steps, gamma**k * ahead, 0.0)
+        later = np.zeros(d.shape)
+        later[:, : d.shape[1] - k] = filled[:, k:]
+        window += np.where(k < steps, gamma**k * later, 0.0)
     known = np.where(ends, whole, window)
     known[(turns >= both) | (~ends & (steps < 1))] = np.nan
-    return known, np.asarray(np.where(np.isnan(known), 0, steps), dtype=np.int64)
+    none = np.isnan(known)
+    return known, *(np.asarray(np.where(none, 0, each), dtype=np.int64) for each in (steps, ahead))
 
 
 def _tails(
@@ -265,14 +282,14 @@ def pair_table(
     for runs in tasks:
         offsets = base + np.cumsum([0, *(len(each) for each in runs.states)])
         base = int(offsets[-1])
-        known, steps = measured_parts(runs, n or TO_THE_END, gamma, policy)
+        known, steps, turns_on = measured_parts(runs, n or TO_THE_END, gamma, policy)
         pair, turn = np.nonzero(~np.isnan(known))
         if not len(pair):
             continue
         i, j = runs.pairs[pair].T
         step = steps[pair, turn]
         guessed = step > 0
-        ahead = turn + step
+        ahead = turn + turns_on[pair, turn]
         columns.append(
             {
                 "first": offsets[i] + turn,
@@ -306,6 +323,8 @@ def _indexed(joined: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     order = np.argsort(bucket_of.reshape(-1), kind="stable")
     counts = np.bincount(bucket_of.reshape(-1))
     starts = np.cumsum(counts) - counts
+    own = np.flatnonzero(joined["same"])
+    own_start = np.flatnonzero(np.diff(task[own], prepend=-1))
     whole = {
         **joined,
         "pair_start": begins,
@@ -315,6 +334,9 @@ def _indexed(joined: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "bucket": order,
         "bucket_start": starts[bucket_of.reshape(-1)],
         "bucket_count": counts[bucket_of.reshape(-1)],
+        "own": own,
+        "own_start": own_start,
+        "own_count": np.diff(own_start, append=len(own)),
     }
     kinds = {"known": np.float32, "discount": np.float32, "same": np.bool_, "next_same": np.bool_}
     return {name: np.asarray(column, dtype=kinds.get(name, np.int64)) for name, column in whole.items()}

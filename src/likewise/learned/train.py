@@ -19,9 +19,9 @@ from jaxtyping import Float64
 
 from likewise.core.protocols import Progress, no_progress
 from likewise.learned.forward import forward, pair_distance
-from likewise.learned.network import as_arrays, as_tensors, load_torch, phi, start_weights
+from likewise.learned.network import as_arrays, as_tensors, load_torch, miss, phi, start_weights
 from likewise.learned.network import pair_distance as torch_distance
-from likewise.learned.options import FitOptions, Loss
+from likewise.learned.options import FitOptions
 from likewise.learned.pairs import Batch, PairTable, TaskRuns, pair_table
 from likewise.learned.scaling import Scaling, scaling_of
 
@@ -200,16 +200,16 @@ class _Trainer:
 
     def _step(self) -> float:
         torch, options, table = load_torch(), self.options, self.table
-        batch = table.draw(options.batch, self.rng, options.siblings)
+        batch = table.draw(options.batch, self.rng, options.siblings, options.own)
         aim = self._targets(batch)
         rows = torch.from_numpy(np.concatenate([table.first[batch.entry], table.second[batch.entry]]))
         first, second = phi(self.online, self.states[rows]).chunk(2, dim=1)
         same = torch.from_numpy(table.same[batch.entry])
         guess = torch_distance(first, second, options.alpha, options.angle_weight, same)
         weight = torch.from_numpy(self.head_weight[:, table.task[batch.entry]].astype(np.float32))
-        functional = torch.nn.functional
-        miss = functional.huber_loss if options.loss is Loss.HUBER else functional.mse_loss
-        loss = (weight * miss(guess, aim, reduction="none")).mean()
+        loss = (weight * miss(options.loss, guess, aim)).mean()
+        for group in self.optimizer.param_groups:
+            group["lr"] = options.rate_at(self.now.step)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.online.values(), options.clip)

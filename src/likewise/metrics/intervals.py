@@ -103,10 +103,11 @@ def _lower_limit(
     low, high = 1e-8, min(top, 1 - 1e-8)
     if high <= low:
         return 0.0
+    distinct, counts = np.unique(np.stack([parts, wholes]), axis=1, return_counts=True)
     for _ in range(PASSES):
         odds = np.linspace(math.log(low / (1 - low)), math.log(high / (1 - high)), STEPS)
         means = 1 / (1 + np.exp(-odds))
-        refuted = _refuted(parts, wholes, means, evidence, alpha)
+        refuted = _refuted(distinct, counts, means, evidence, alpha)
         if not refuted[0]:
             return low if low > 1e-8 else 0.0
         edge = int(np.argmin(refuted)) if not refuted.all() else STEPS - 1
@@ -115,18 +116,20 @@ def _lower_limit(
 
 
 def _refuted(
-    parts: Float64[np.ndarray, " pairs"],
-    wholes: Float64[np.ndarray, " pairs"],
+    distinct: Float64[np.ndarray, "2 kinds"],
+    counts: Int[np.ndarray, " kinds"],
     means: Float64[np.ndarray, " means"],
     evidence: float,
     alpha: float,
 ) -> Bool[np.ndarray, " means"]:
-    """Whether each share is refuted as too small: whether W, the product of the pairs' gains, reaches 1/alpha."""
-    distinct, counts = np.unique(np.stack([parts, wholes]), axis=1, return_counts=True)
+    """Whether each share is refuted as too small: whether W, the product of the pairs' gains, reaches 1/alpha.
+
+    Pairs with the same part and whole are of one kind, counted.
+    """
     stake = np.interp(np.log(means / (1 - means)), TABLE, _stakes(evidence, alpha)) / means
     with np.errstate(divide="ignore"):  # all staked on a value above 0, and a 0 came: nothing is left
         gains = np.log(np.maximum(1 + stake * (distinct[0][:, None] - distinct[1][:, None] * means), 0.0))
-    return np.asarray(evidence * (counts @ gains) / len(parts) >= math.log(1 / alpha), dtype=np.bool_)
+    return np.asarray(evidence * (counts @ gains) / counts.sum() >= math.log(1 / alpha), dtype=np.bool_)
 
 
 @lru_cache(maxsize=256)

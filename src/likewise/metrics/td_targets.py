@@ -7,8 +7,13 @@ What stands in the way (this project's choice; the paper is silent):
 
 - A rollout that ended by itself has no further state. The sum then runs to the last END and nothing is guessed; under
   ABSORB a turn at which only one acts counts 1, under TRUNCATE nothing after the first END counts.
-- Past a cut from outside, or a pair that could not be judged, nothing is known: the last pair of states before it is
-  guessed from. Where there is none, there is no target.
+- Past a pair that could not be judged nothing is known: the last pair of states before it is guessed from. Where there
+  is none, there is no target.
+- Past a cut from outside the last pair of states that was acted from is guessed from, and at that pair itself the
+  divergence is taken to go on as it stands: known + gamma U(s, s') of the very same states. A state after the last
+  action has no target, so nothing would hold a guess made there: with it, for any number c, the true values plus
+  c gamma^(turns to the cut) fulfil all equations. With this rule every guess is one that is trained, and the solution
+  is the only one; where runs agree throughout it is 0.
 
 No target looks at another pair of rollouts: trajectories never run into each other.
 
@@ -28,10 +33,14 @@ __all__ = ["TdTarget", "td_target", "td_targets"]
 
 
 class TdTarget(NamedTuple):
-    """The measured part of a target, and how many turns on the rest is guessed; 0 steps: nothing is guessed."""
+    """The measured part of a target, its steps (the rest counts gamma^steps; 0: nothing is guessed), and from where.
+
+    `ahead` turns on are the states guessed from: as many as steps, but at the last turn before a cut 0.
+    """
 
     known: float
     steps: int
+    ahead: int
 
 
 def td_target(
@@ -40,7 +49,6 @@ def td_target(
     *,
     lengths: tuple[int, int],
     cut: tuple[bool, bool],
-    states: tuple[int, int],
     n: int,
     gamma: float,
     policy: LengthPolicy = LengthPolicy.ABSORB,
@@ -52,34 +60,36 @@ def td_target(
         turn: Turn t of the two states.
         lengths: Actions of each rollout.
         cut: Whether each was cut from outside.
-        states: States of each rollout: as many as actions, one more where what followed a cut rollout's last action
-            was recorded.
         n: Distances summed before guessing, at least 1.
         gamma: Discount in [0, 1).
         policy: What the turns after a rollout's own end count as.
 
     Returns:
-        The measured sum in [0, 1/(1-gamma)] and the steps to the state guessed from, at most n; None where the pair has
-        no states at this turn, or nothing is known of its future.
+        The measured sum in [0, 1/(1-gamma)], the steps it spans, at most n, and the turns to the states guessed from;
+        None where the pair has no states at this turn, or nothing is known of its future.
 
     Raises:
         ValueError: n below 1, or a discount outside [0, 1).
     """
     if n < 1 or not 0 <= gamma < 1:
         raise ValueError(f"n is at least 1 and a discount lies in [0, 1); got {n} and {gamma}")
-    if turn >= min(lengths):
+    both = min(lengths)
+    if turn >= both:
         return None
-    furthest = min(states) - 1 - turn
+    furthest = both - 1 - turn
     if n > furthest:
         over = max(lengths) if policy is LengthPolicy.ABSORB else min(lengths)
         own_ends = [length for length, was_cut in zip(lengths, cut, strict=True) if not was_cut]
         ends_here = not any(cut) or (policy is LengthPolicy.TRUNCATE and over in own_ends)
         if ends_here and not np.isnan(distance[turn:over]).any():
-            return TdTarget(_discounted(distance[turn:over], gamma), 0)
+            return TdTarget(_discounted(distance[turn:over], gamma), 0, 0)
+    goes_on = all(length > both or was_cut for length, was_cut in zip(lengths, cut, strict=True))
+    if not furthest and goes_on and not np.isnan(distance[turn]):
+        return TdTarget(float(distance[turn]), 1, 0)
     steps = 0
     while steps < min(n, furthest) and not np.isnan(distance[turn + steps]):
         steps += 1
-    return TdTarget(_discounted(distance[turn : turn + steps], gamma), steps) if steps else None
+    return TdTarget(_discounted(distance[turn : turn + steps], gamma), steps, steps) if steps else None
 
 
 def _discounted(distance: Float[np.ndarray, " turns"], gamma: float) -> float:
@@ -93,7 +103,6 @@ def td_targets(
     cut: Bool[np.ndarray, " rollouts"],
     guess: Float[np.ndarray, "pairs states"],
     *,
-    states: Int[np.ndarray, " rollouts"] | None = None,
     n: int = 3,
     gamma: float = 0.8,
     policy: LengthPolicy = LengthPolicy.ABSORB,
@@ -106,7 +115,6 @@ def td_targets(
         lengths: Actions of each rollout.
         cut: Whether each rollout was cut from outside.
         guess: U of each pair of states by the target network.
-        states: States of each rollout; as many as actions where None.
         n: Distances summed before guessing.
         gamma: Discount in [0, 1).
         policy: What the turns after a rollout's own end count as.
@@ -114,7 +122,6 @@ def td_targets(
     Returns:
         Targets; NaN where there is none.
     """
-    states = lengths if states is None else states
     targets = np.full(turn_distance.shape, np.nan, dtype=np.float64)
     for p, (i, j) in enumerate(pairs.tolist()):
         for t in range(turn_distance.shape[1]):
@@ -123,12 +130,11 @@ def td_targets(
                 t,
                 lengths=(int(lengths[i]), int(lengths[j])),
                 cut=(bool(cut[i]), bool(cut[j])),
-                states=(int(states[i]), int(states[j])),
                 n=n,
                 gamma=gamma,
                 policy=policy,
             )
             if target is not None:
-                rest = gamma**target.steps * float(guess[p, t + target.steps]) if target.steps else 0.0
+                rest = gamma**target.steps * float(guess[p, t + target.ahead]) if target.steps else 0.0
                 targets[p, t] = target.known + rest
     return targets

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import inspect
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
@@ -136,6 +137,9 @@ class CallableAgent:
         def work() -> None:
             try:
                 outcome.value = context.run(_with_info, self.function, query, info)
+            except GeneratorExit as problem:  # closes what awaits it; in a thread there is nothing to close
+                outcome.problem = RuntimeError("the agent raised GeneratorExit")
+                outcome.problem.__cause__ = problem
             except BaseException as problem:  # sys.exit() in an agent ends the run, not the program
                 outcome.problem = problem
             finally:
@@ -170,6 +174,9 @@ class _Outcome:
 
 def _with_info(function: Callable[[Any], Any], query: object, info: RunInfo) -> object:
     _RUN.set(info)
+    sniffio = sys.modules.get("sniffio")
+    if sniffio is not None:  # the context of a loop was copied: an agent may start a loop of its own in this thread
+        sniffio.current_async_library_cvar.set(None)
     return function(query)
 
 

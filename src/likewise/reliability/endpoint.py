@@ -7,8 +7,8 @@ import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
+from likewise.backends.chat_client import checked_url
 from likewise.core.errors import MissingExtraError
 from likewise.core.rollout import JsonValue
 from likewise.reliability.fields import response_format
@@ -69,7 +69,8 @@ class Endpoint:
 
         Raises:
             MissingExtraError: The official client is not installed.
-            ValueError: A parameter that the layer sets itself, or a URL that is none or holds a secret.
+            ValueError: A parameter that the layer sets itself, or a URL (OPENAI_BASE_URL's, too) that is none or holds
+                a secret.
         """
         try:
             import openai  # noqa: F401 - the one place that finds out
@@ -79,9 +80,8 @@ class Endpoint:
         if taken:
             raise ValueError(f"{', '.join(sorted(taken))}: set by the layer, not by parameters")
         self.model = model
-        if url is not None and ("://" not in url or urlsplit(url).username or urlsplit(url).query):
-            raise ValueError(f"no endpoint's URL, or one with a secret in it; the key belongs in {key_variable}")
-        self.url = url or os.environ.get("OPENAI_BASE_URL") or None
+        given = url if url is not None else os.environ.get("OPENAI_BASE_URL") or None
+        self.url = None if given is None else checked_url(given, key_variable)
         self._system, self._structured = system, structured
         self._parameters = dict(parameters or {})
         self._key_variable = key_variable

@@ -12,11 +12,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Any, TypeAlias
 
 from likewise.backends.sentences import split_sentences
 from likewise.core.rollout import Action, JsonValue
 from likewise.core.state_text import canonical_json
+from likewise.reliability.loose_json import repaired
 
 __all__ = [
     "AnswerFields",
@@ -34,6 +36,8 @@ __all__ = [
 MOST_FINDINGS = 50
 """Atomic findings of one run that are compared; more are a dump, and the findings are then not measured."""
 _KEYS = {"main_answer": "main_answer", "answer": "main_answer", "final_answer": "main_answer"}
+MOST_FENCES = 50
+"""Fenced blocks of one text that are looked into, from the first; of those that are broken, the first is repaired."""
 _FENCE = re.compile(r"```(?:json|JSON)?[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 
 
@@ -148,12 +152,10 @@ def _find_object(text: str) -> Mapping[str, Any] | None:
     """The first object with a main answer: the whole text, a fenced block, or what follows the first brace."""
     if not any(f'"{key}"' in text or f"'{key}'" in text or key in text for key in _KEYS):
         return None  # nothing that repair could turn into the object; repair is slow and inventive
-    places = [text, *(match.group(1) for match in _FENCE.finditer(text))]
-    opening = text.find("{")
-    if opening >= 0:
-        places.append(text[opening:])
-    for read in (_strict, _repaired):
-        for place in places:
+    fenced = [match.group(1) for match in islice(_FENCE.finditer(text), MOST_FENCES)]
+    objects = [place[place.index("{") :] for place in (*fenced, text) if "{" in place]
+    for read, places in ((_strict, [text, *fenced, *objects]), (repaired, [*objects[:1], *objects[-1:]])):
+        for place in dict.fromkeys(places):
             value = read(place)
             if isinstance(value, Mapping) and any(key in value for key in _KEYS):
                 return value
@@ -167,24 +169,16 @@ def _strict(text: str) -> object:
         return None
 
 
-def _repaired(text: str) -> object:
-    if "{" not in text:
-        return None
-    import json_repair
-
-    try:
-        return json_repair.loads(text[text.index("{") :])
-    except (ValueError, RecursionError):
-        return None
-
-
 def fields_from_mapping(value: Mapping[str, Any]) -> AnswerFields:
     """Fields of an object that an agent returned, or that was read from its text.
 
     Raises:
         MalformedOutputError: There is no main answer, or it is no text.
     """
-    answer = next((value[key] for key in _KEYS if key in value), None)
+    found = next((key for key in _KEYS if key in value), None)
+    if found is None:
+        raise MalformedOutputError(f'no "main_answer" in the object; it has {_named(value)}')
+    answer = value[found]
     if isinstance(answer, (int, float)) and not isinstance(answer, bool):
         answer = str(answer)
     if not isinstance(answer, str):
@@ -198,6 +192,11 @@ def fields_from_mapping(value: Mapping[str, Any]) -> AnswerFields:
         Confidence(level) if level in set(Confidence) else None,
         sources,
     )
+
+
+def _named(value: Mapping[str, Any]) -> str:
+    names = [str(name)[:40] for name in islice(value, 4)]
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "") if names else "nothing"
 
 
 def _texts(value: object) -> tuple[str, ...] | None:

@@ -32,6 +32,9 @@ CONTRADICTED_ABOVE = 0.7
 MOST_SENTENCES = 60
 """Sentences of an answer that are checked."""
 _WORD = re.compile(r"\w+")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts that put no spaces between words."""
+_ASKS = ("?", "\uff1f", "\u061f")
 _PLAIN = frozenset((SlotKind.MONEY, SlotKind.PERCENT, SlotKind.QUANTITY, SlotKind.NUMBER, SlotKind.YEAR))
 """Kinds whose value ends in a number: a record gives "price: 117" for $117."""
 _SHORTEST_ID = 4
@@ -77,11 +80,19 @@ class GroundedSentence:
 
 @dataclass(frozen=True, slots=True)
 class GroundingReport:
-    """All sentences of an answer; `share` is the share of claims that are supported; `unread` what was left out."""
+    """All sentences of an answer.
+
+    Attributes:
+        sentences: In the order of the answer.
+        share: Share of the claims judged that are supported, in [0, 1].
+        unread: What was left out, of the sources too.
+        unchecked: Why something of the answer was not checked: nothing says that the sources support it.
+    """
 
     sentences: tuple[GroundedSentence, ...]
     share: Estimate
     unread: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
 
     @property
     def contradicted(self) -> tuple[GroundedSentence, ...]:
@@ -94,6 +105,7 @@ class GroundingReport:
             "supported_share": self.share.as_json(),
             "sentences": [sentence.as_json() for sentence in self.sentences],
             "unread": list(self.unread),
+            "unchecked": list(self.unchecked),
         }
 
 
@@ -123,11 +135,13 @@ def ground(
     check_sources(sources)
     given = [Source(n, t) for n, t in sources.items()] if isinstance(sources, Mapping) else list(sources)
     passages, unread = passages_of(given)
-    spans = spans_of(answer)
+    spans, unchecked = spans_of(answer), list[str]()
     if len(spans) > MOST_SENTENCES:
-        unread.append(f"{len(spans) - MOST_SENTENCES} sentence(s) of the answer")
+        unchecked.append(f"{len(spans) - MOST_SENTENCES} sentence(s) of the answer, beyond the first {MOST_SENTENCES}")
         spans = spans[:MOST_SENTENCES]
     claims = [(text, start, end) for text, start, end in spans if _is_claim(text)]
+    if spans and not claims and not any(text.rstrip().endswith(_ASKS) for text, _, _ in spans):
+        unchecked.append("the answer, which has no sentence of three words")
     near = _nearest([text for text, _, _ in claims], passages, encoder)
     judged, problem = _read(claims, near, judge, records or judge)
     decided = {
@@ -141,10 +155,11 @@ def ground(
     supported = sum(sentence.status is Grounding.SUPPORTED for sentence in sentences)
     missed = sum(sentence.status is Grounding.NOT_JUDGED for sentence in sentences)
     if missed:
-        unread.append(f"{missed} sentence(s) of the answer could not be judged: {problem}")
+        unchecked.append(f"{missed} sentence(s) of the answer could not be judged: {problem}")
+    share = wilson_share(supported, len(claims) - missed, "claim")
     if claims and missed == len(claims):
-        return GroundingReport(sentences, Estimate.undefined(f"no sentence could be judged: {problem}"), tuple(unread))
-    return GroundingReport(sentences, wilson_share(supported, len(claims) - missed, "claim"), tuple(unread))
+        share = Estimate.undefined(f"no sentence could be judged: {problem}")
+    return GroundingReport(sentences, share, (*unread, *unchecked), tuple(unchecked))
 
 
 def _read(
@@ -166,7 +181,8 @@ def _read(
 
 
 def _is_claim(text: str) -> bool:
-    return not text.rstrip().endswith("?") and len(_WORD.findall(text)) >= 3
+    """Three words, or as many letters of a script that puts no spaces between them, and no question."""
+    return not text.rstrip().endswith(_ASKS) and max(len(_WORD.findall(text)), len(_UNSPACED.findall(text))) >= 3
 
 
 def _nearest(claims: Sequence[str], passages: Sequence[Passage], encoder: Encoder | None) -> list[list[Passage]]:

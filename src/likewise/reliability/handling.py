@@ -48,7 +48,8 @@ class Handling:
         low: Reliability is below `min_reliability`.
         unmeasured: Fewer than two good runs, or answers that could not be judged.
         no_majority: No class holds more than half of the good runs.
-        ungrounded: A sentence of the answer is contradicted by the sources given, or too few are supported.
+        ungrounded: A sentence of the answer is contradicted by the sources given, too few are supported, or some could
+            not be checked (another language, a fragment, more than are read).
         min_reliability: In [0, 1].
         min_grounded: Share of sentences that the sources must support, in [0, 1].
         reasks: How often a query is run anew at most.
@@ -143,10 +144,12 @@ def _answer_findings(found: Measurement, handling: Handling) -> list[Finding]:
 
 
 def _grounding_findings(found: Measurement, handling: Handling, grounding: GroundingReport | None) -> list[Finding]:
-    if grounding is None or grounding.share.value is None:
+    if grounding is None:
         return []
     told = "consistent but ungrounded" if found.consensus.majority else "ungrounded"
-    findings = []
+    findings = [
+        Finding(f"not checked against the sources: {what}", _verb(handling.ungrounded)) for what in grounding.unchecked
+    ]
     if grounding.contradicted:
         first = grounding.contradicted[0]
         findings.append(
@@ -155,7 +158,7 @@ def _grounding_findings(found: Measurement, handling: Handling, grounding: Groun
                 _verb(handling.ungrounded),
             )
         )
-    if grounding.share.value < handling.min_grounded:
+    if grounding.share.value is not None and grounding.share.value < handling.min_grounded:
         said = f"{told}: the sources support {grounding.share.value:.0%} of the answer's sentences"
         findings.append(Finding(said, _verb(handling.ungrounded)))
     return findings

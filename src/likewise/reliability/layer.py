@@ -49,7 +49,7 @@ class ReliabilityLayer:
         policy: Policy | None = None,
         escalate_threshold: float = 0.75,
         error: float = 0.1,
-        budget_runs: int = 12,
+        budget_runs: int | None = None,
         critical_threshold: float = 0.7,
         tv: VarianceForm | str = VarianceForm.CANONICAL,
         handling: Handling | None = None,
@@ -62,12 +62,13 @@ class ReliabilityLayer:
         """Set the layer up; models load with the first query, once.
 
         Args:
-            runs: Runs of standard and full mode (3 if not given), and of adaptive mode where two are not enough (5).
+            runs: Runs of standard and full mode (3 if not given), of adaptive mode where two are not enough (5), and
+                the most runs of sequential mode (12).
             mode: standard, full, adaptive or sequential.
             policy: All numbers of the mode at once, in place of the other arguments about it.
             escalate_threshold: Adaptive mode stops after two runs only above this reliability.
             error: Sequential mode: probability of ever naming an answer that is not the agent's most frequent one.
-            budget_runs: Sequential mode: most runs.
+            budget_runs: Sequential mode: most runs, in place of `runs`.
             critical_threshold: Contradiction scores above it are critical.
             tv: The form of total variance that feeds the reliability.
             handling: What is done with an answer that does not hold.
@@ -229,6 +230,12 @@ class ReliabilityLayer:
         return made
 
 
-def _policy(runs: int | None, mode: Mode | str, threshold: float, error: float, budget: int) -> Policy:
+def _policy(runs: int | None, mode: Mode | str, threshold: float, error: float, budget: int | None) -> Policy:
     most = {} if runs is None else {"runs": runs, "escalate_runs": runs}
-    return Policy(mode, escalate_threshold=threshold, error=error, budget=budget, **most)  # type: ignore[arg-type]
+    if mode == Mode.SEQUENTIAL and runs is not None:
+        if budget is not None and budget != runs:
+            raise ValueError(f"sequential mode takes one number of most runs, got runs={runs} and budget_runs={budget}")
+        budget = runs
+    if budget is not None:
+        most["budget"] = budget
+    return Policy(mode, escalate_threshold=threshold, error=error, **most)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from typing import Any
 
 from likewise.core.state_text import canonical_text
 from likewise.reliability.fields import prompt_suffix
+from likewise.reliability.loose_json import read_loose
 
 __all__ = ["Belief", "ResearchAgent", "intersect_queries", "query_sets"]
 
@@ -44,7 +45,7 @@ class Belief:
     @classmethod
     def read(cls, text: str) -> Belief | None:
         """The belief in a model's answer; None where there is none."""
-        value = _json(text, "{")
+        value = read_loose(text, "{")
         if not isinstance(value, dict):
             return None
         lists = {name: value.get(name) for name in cls.__dataclass_fields__}
@@ -131,21 +132,5 @@ async def _said(function: Callable[[str], Any], prompt: str) -> str:
 
 
 def _queries(text: str) -> tuple[str, ...]:
-    value = _json(text, "[")
+    value = read_loose(text, "[")
     return tuple(str(q) for q in value if str(q).strip()) if isinstance(value, list) else ()
-
-
-def _json(text: str, opening: str) -> object:
-    import json_repair
-
-    start = text.find(opening)
-    if start < 0:
-        return None
-    try:
-        return json.loads(text[start:])
-    except ValueError:
-        pass
-    try:
-        return json_repair.loads(text[start:])
-    except (ValueError, RecursionError):
-        return None

@@ -91,9 +91,12 @@ class Policy:
         if not 0 < self.error <= 0.5:
             raise ValueError(f"error lies in (0, 0.5], got {self.error!r}")
         if self.budget < self.least:
-            raise ValueError(f"a budget of {self.budget} runs is less than the least, {self.least}")
+            raise ValueError(f"sequential mode takes at least {self.least} runs; the most are {self.budget}")
         if self.mode is Mode.SEQUENTIAL and (needed := fewest_runs(self.error, self.least)) > self.budget:
-            raise ValueError(f"an error of {self.error:g} takes at least {needed} runs; the budget is {self.budget}")
+            raise ValueError(
+                f"an error of {self.error:g} takes at least {needed} runs in sequential mode; "
+                f"the most are {self.budget}"
+            )
 
     @property
     def most(self) -> int:

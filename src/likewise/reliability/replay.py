@@ -14,15 +14,11 @@ under way, such a call is refused where it changes something, since it could be 
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import threading
 import weakref
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial, wraps
 from itertools import pairwise
@@ -35,6 +31,8 @@ from likewise.backends.tool_classes import ClassSource
 from likewise.backends.tool_names import ToolClass, tool_words
 from likewise.backends.tool_rules import ToolRules
 from likewise.reliability.agents import QueryScope, RunInfo, current_run, is_async, runs_under_way
+from likewise.reliability.call_arguments import ToolArguments, tool_name, unwrapped
+from likewise.reliability.call_record import History, QueryRecord, ToolCallOnce, copied
 from likewise.reliability.verdict import Decision, Verdict
 
 __all__ = ["ToolRecorder", "ToolRefusedError", "Writes"]
@@ -48,8 +46,6 @@ _JOINED = re.compile(
 )
 """Words that do so after "and", "or" or "then"; elsewhere they may be nouns (get_refund)."""
 Tool = Callable[..., Any]
-_Key = tuple[str, str, int]
-"""Name, arguments, and how often they were called before in the same try of a run."""
 
 
 class ToolRefusedError(RuntimeError):
@@ -65,55 +61,6 @@ class Writes(StrEnum):
     """Ask for permission; if given, make it once and give its result to all runs."""
     REFUSE = "refuse"
     """Raise in the agent's face."""
-
-
-@dataclass(slots=True)
-class _Call:
-    """One distinct call of one query."""
-
-    key: _Key
-    thread_lock: threading.Lock = field(default_factory=threading.Lock)
-    task_lock: anyio.Lock | None = None
-    begun: bool = False
-    done: bool = False
-    unknown: bool = False
-    """Begun, and ended without a result: what it changed may be changed."""
-    result: Any = None
-
-
-@dataclass(slots=True)
-class _History:
-    """What one try of one run has called, and which changes it has gone through, made by itself or replayed."""
-
-    info: RunInfo  # kept, so that its identity stays its own
-    seen: Counter[tuple[str, str]] = field(default_factory=Counter)
-    changes: set[_Key] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class _Record:
-    """What was called for one query; `changes` are the calls made that change something."""
-
-    calls: dict[_Key, _Call] = field(default_factory=dict)
-    histories: dict[tuple[int, int], _History] = field(default_factory=dict)
-    changes: set[_Key] = field(default_factory=set)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    asking: threading.Lock = field(default_factory=threading.Lock)
-
-    def call(self, info: RunInfo, name: str, arguments: str) -> tuple[_Call, _History]:
-        """The n-th call with these arguments in this try of this run is the n-th in all of them: an agent may poll."""
-        with self.lock:
-            history = self.histories.setdefault((id(info), info.attempt), _History(info))
-            key = (name, arguments, history.seen[name, arguments])
-            history.seen[name, arguments] += 1
-            return self.calls.setdefault(key, _Call(key)), history
-
-    def unknown(self, call: _Call) -> bool:
-        """Whether an earlier call of this tool with these arguments ended without a result."""
-        name, arguments, number = call.key
-        with self.lock:
-            earlier = [self.calls.get((name, arguments, n)) for n in range(number)]
-        return any(other is not None and other.unknown for other in earlier)
 
 
 class ToolRecorder:
@@ -149,7 +96,7 @@ class ToolRecorder:
             raise ValueError("writes='ask' needs `permit`, a function of the tool's name and arguments")
         self._permit, self._reading = permit, frozenset(reading)
         self._rules, self._stub = rules or ToolRules(), STUB if stub is None else stub
-        self._records: weakref.WeakKeyDictionary[QueryScope, _Record] = weakref.WeakKeyDictionary()
+        self._records: weakref.WeakKeyDictionary[QueryScope, QueryRecord] = weakref.WeakKeyDictionary()
         self._committed: dict[int, list[Any] | None] = {}
         self._committing = threading.Lock()
         self._lock = threading.Lock()
@@ -164,26 +111,34 @@ class ToolRecorder:
             return False
         return found.source is not ClassSource.VERB or not _also_changes(name)
 
-    def wrap(self, tool: Tool, name: str | None = None, *, as_async: bool = False) -> Tool:
+    def wrap(
+        self,
+        tool: Tool,
+        name: str | None = None,
+        *,
+        as_async: bool = False,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Tool:
         """The tool behind the recorder, sync or async as it is. Outside of a layer's runs it works as ever.
 
         Args:
-            tool: A function.
+            tool: A function, a method, a partial.
             name: What it is called; its own name where None.
             as_async: Make a coroutine function of a sync tool, for frameworks that call sync tools in threads which do
                 not know the run (AutoGen).
+            schema: JSON schema of its arguments, where the signature does not tell their types and defaults: calls that
+                differ in these alone are one call.
+
+        Returns:
+            What the agent is given in place of the tool.
+
+        Raises:
+            ValueError: The tool has no name, its name is another tool's already, or the schema is none.
+            TypeError: It yields, or cannot be called: what is read piece by piece cannot be given to several runs.
         """
-        called = name or tool.__name__
-        self._tools[called] = tool
-        if as_async and not inspect.iscoroutinefunction(tool):
-            recorded_sync = self.wrap(tool, called)
-
-            @wraps(tool)
-            async def in_thread(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
-                return await anyio.to_thread.run_sync(partial(recorded_sync, *args, **kwargs))
-
-            return in_thread
-        if inspect.iscoroutinefunction(tool):
+        called = self._enter(tool, name)
+        shape = ToolArguments.of(tool, schema)
+        if is_async(unwrapped(tool)):
 
             @wraps(tool)
             async def recorded_async(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
@@ -191,16 +146,14 @@ class ToolRecorder:
                 if info is None:
                     self._check_alone(called)
                     return await tool(*args, **kwargs)
-                call, begins = self._call(info, called, tool, args, kwargs)
-                if call.task_lock is None:
-                    call.task_lock = anyio.Lock()
-                async with call.task_lock:
+                call, begins = self._call(info, called, shape, args, kwargs)
+                async with call.held():
                     if begins():
-                        with _outcome(call):
-                            _end(call, await tool(*args, **kwargs))
-                    return _own(call.result)
+                        with call.outcome():
+                            call.end(await tool(*args, **kwargs))
+                    return copied(call.result)
 
-            return recorded_async
+            return _named(recorded_async, tool, called)
 
         @wraps(tool)
         def recorded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
@@ -208,14 +161,38 @@ class ToolRecorder:
             if info is None:
                 self._check_alone(called)
                 return tool(*args, **kwargs)
-            call, begins = self._call(info, called, tool, args, kwargs)
-            with call.thread_lock:
+            call, begins = self._call(info, called, shape, args, kwargs)
+            with call.lock:
                 if begins():
-                    with _outcome(call):
-                        _end(call, tool(*args, **kwargs))
-                return _own(call.result)
+                    with call.outcome():
+                        call.end(_whole(tool(*args, **kwargs), called))
+                return copied(call.result)
 
-        return recorded
+        if not as_async:
+            return _named(recorded, tool, called)
+
+        @wraps(tool)
+        async def in_thread(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the tool's own
+            return await anyio.to_thread.run_sync(partial(recorded, *args, **kwargs))
+
+        return _named(in_thread, tool, called)
+
+    def _enter(self, tool: Tool, name: str | None) -> str:
+        """The name under which the tool is known from now on."""
+        inner = unwrapped(tool)
+        if not callable(inner):
+            raise TypeError(f"a tool is a function, got {type(inner).__name__}")
+        called = name or tool_name(tool)
+        if inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner):
+            raise TypeError(f"{called}: a tool that yields cannot be given to several runs; let it return a list")
+        known = self._tools.setdefault(called, tool)
+        if _origin(unwrapped(known)) != _origin(inner):
+            raise ValueError(
+                f"two tools are called {called!r}, so that a call of one would be taken for the other's; "
+                "give each a name of its own: wrap(tool, name=...)"
+            )
+        self._tools[called] = tool
+        return called
 
     def commit(self, verdict: Verdict, *, flagged: bool = False) -> list[Any]:
         """Make the tool calls of a verdict that is served, once; for sync tools and agents that return their calls.
@@ -228,8 +205,9 @@ class ToolRecorder:
             What each tool returned, in order.
 
         Raises:
-            ToolRefusedError: The verdict is not served, a tool is not known here, a call is not permitted, this
-                recorder refuses all changes, or calls of this verdict were begun before and their outcome is not known.
+            ToolRefusedError: The verdict is not served, a tool is not known here, is async or takes no such arguments,
+                a call is not permitted, this recorder refuses all changes, or calls of this verdict were begun before
+                and their outcome is not known.
         """
         if verdict.decision is Decision.REFUSE:
             raise ToolRefusedError("the verdict refuses the answer: nothing is carried out")
@@ -253,6 +231,12 @@ class ToolRecorder:
         tool = self._tools.get(name)
         if tool is None or not isinstance(arguments, dict):
             raise ToolRefusedError(f"{name}: no such tool here, or arguments that are no object")
+        if is_async(unwrapped(tool)):
+            raise ToolRefusedError(f"{name}: an async tool; commit makes calls of sync ones only")
+        try:
+            ToolArguments.of(tool).named((), arguments)
+        except TypeError as problem:
+            raise ToolRefusedError(f"{name}: {problem}") from None
         asked = self.writes is not Writes.STUB and not self.reads(name)
         if asked and not self._permits(name, arguments):
             raise ToolRefusedError(f"{name}: this call changes something and was not permitted")
@@ -275,16 +259,16 @@ class ToolRecorder:
             )
 
     def _call(
-        self, info: RunInfo, name: str, tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[_Call, Callable[[], bool]]:
+        self, info: RunInfo, name: str, shape: ToolArguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[ToolCallOnce, Callable[[], bool]]:
         """The call among those of its query, and what tells, under the call's lock, whether it is to be made now."""
         with self._lock:
-            record = self._records.setdefault(info.scope, _Record())
-        arguments = dict(inspect.signature(tool).bind(*args, **kwargs).arguments)
-        call, history = record.call(info, name, json.dumps(arguments, sort_keys=True, default=repr))
+            record = self._records.setdefault(info.scope, QueryRecord())
+        arguments = shape.named(args, kwargs)
+        call, history = record.call(info, name, shape.key(arguments, changes=not self.reads(name)))
         return call, partial(self._begin, call, arguments, record, history)
 
-    def _begin(self, call: _Call, arguments: Mapping[str, Any], record: _Record, history: _History) -> bool:
+    def _begin(self, call: ToolCallOnce, arguments: Mapping[str, Any], record: QueryRecord, history: History) -> bool:
         """Whether the tool is to be called now; else its result is known, or an error is raised."""
         name = call.key[0]
         if call.done:
@@ -296,7 +280,7 @@ class ToolRecorder:
         if call.begun:
             raise ToolRefusedError(f"{name}: this call was begun in another run and its outcome is not known")
         if self.writes is Writes.STUB:
-            _end(call, self._stub)
+            call.end(self._stub)
             history.info.replays.append(name)
             return False
         with record.asking:  # one at a time: of two runs that want different changes, one is asked about
@@ -316,26 +300,32 @@ class ToolRecorder:
         return True
 
 
-def _end(call: _Call, result: Any) -> None:  # noqa: ANN401 - the tool's own
-    call.result, call.done = _own(result), True
+def _named(wrapper: Tool, tool: Tool, name: str) -> Tool:
+    """With a name where the tool has none (a partial): frameworks tell models of tools by it."""
+    if not hasattr(tool, "__name__"):
+        wrapper.__name__ = name
+        wrapper.__doc__ = unwrapped(tool).__doc__
+    return wrapper
 
 
-@contextmanager
-def _outcome(call: _Call) -> Iterator[None]:
-    """Keeps in mind that a tool raised."""
-    try:
-        yield
-    except BaseException:
-        call.unknown = True
-        raise
+def _origin(function: Tool) -> tuple[object, ...]:
+    """Where a function stands in the code: closures made anew for each run are one tool, two methods `send` are two."""
+    names = (getattr(function, "__module__", None), getattr(function, "__qualname__", None))
+    if names[1] is None:
+        return type(function), *names
+    return (*names, getattr(function, "__code__", None)) if "<lambda>" in names[1] else names
 
 
-def _own(result: Any) -> Any:  # noqa: ANN401 - the tool's own
-    """A copy, so that no run changes what another is given; the thing itself where it cannot be copied."""
-    try:
-        return deepcopy(result)
-    except Exception:  # whatever a foreign object raises: a connection, a generator
-        return result
+def _whole(result: Any, name: str) -> Any:  # noqa: ANN401 - the tool's own
+    """What a sync tool returned, if it is there: a coroutine can be awaited by one run only.
+
+    Raises:
+        TypeError: It is still to be awaited; nothing of it was run.
+    """
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError(f"{name}: returned a coroutine; wrap the async function itself, not a sync one around it")
+    return result
 
 
 def _check_awaited(info: RunInfo, name: str) -> None:

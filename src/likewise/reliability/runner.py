@@ -216,6 +216,8 @@ class Runner:
                 self.calls += 1
                 try:
                     return await call()
+                except StopAsyncIteration as problem:  # to the loop around, its own end
+                    raise RuntimeError("the agent raised StopAsyncIteration") from problem
                 except Exception as problem:
                     attempts.last = _told(problem)
                     raise

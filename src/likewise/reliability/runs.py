@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import fields as members
 from enum import StrEnum
-from typing import Any
+from typing import Any, NoReturn
 
 from likewise.core.rollout import Action, JsonValue, ToolCall
 from likewise.reliability.fields import (
@@ -166,12 +167,16 @@ class RunRecord:
         }
 
 
-def as_output(value: object) -> AgentOutput:
-    """What an agent returned: text, fields, an OpenAI-style message, an `Action`, a pydantic model or an `AgentOutput`.
+def as_output(value: object, longest: int = LONGEST_OUTPUT) -> AgentOutput:
+    """What an agent returned, in our words.
+
+    Args:
+        value: Text, fields, an OpenAI-style message, an `Action`, a pydantic model, a dataclass or an `AgentOutput`.
+        longest: Characters of an object beyond which it is not read.
 
     Raises:
         WrongOutputError: Something else; `None` above all.
-        MalformedOutputError: Fields without a main answer.
+        MalformedOutputError: Fields without a main answer, or what no JSON can hold.
     """
     if isinstance(value, AgentOutput):
         return value
@@ -182,20 +187,46 @@ def as_output(value: object) -> AgentOutput:
     if isinstance(value, AnswerFields):
         return AgentOutput(value.main_answer, fields=value)
     dump = getattr(value, "model_dump", None)
-    if callable(dump):
+    if callable(dump) and not isinstance(value, type):
         value = dump()
+    elif is_dataclass(value) and not isinstance(value, type):
+        value = {each.name: getattr(value, each.name) for each in members(value)}
     if isinstance(value, Mapping):
-        return _from_mapping(value)
+        return _from_mapping(value, longest)
+    pieces = "; join what it yields into one text" if isinstance(value, Iterator | AsyncIterator) else ""
     raise WrongOutputError(
-        f"the agent returned {type(value).__name__}; expected text, fields or a message (or give an extractor)"
+        f"the agent returned {type(value).__name__}; expected text, fields or a message (or give an extractor){pieces}"
     )
 
 
-def _from_mapping(value: Mapping[str, Any]) -> AgentOutput:
+def _from_mapping(value: Mapping[str, Any], longest: int) -> AgentOutput:
     if "tool_calls" in value or ("content" in value and "main_answer" not in value):
-        return AgentOutput(str(value.get("content") or ""), _tool_calls(value.get("tool_calls")))
-    fields = fields_from_mapping(value)
-    return AgentOutput(json.dumps(dict(value), ensure_ascii=False, default=str), fields=fields)
+        return AgentOutput(_content(value.get("content")), _tool_calls(value.get("tool_calls")))
+    return AgentOutput(_dumped(value, longest), fields=fields_from_mapping(value))
+
+
+def _dumped(value: Mapping[str, Any], longest: int) -> str:
+    """An object as text; looked at before its findings are taken apart, which takes long where there are too many.
+
+    Raises:
+        _TooLongError: It is longer than is read.
+    """
+    long = next((each for each in value.values() if isinstance(each, str) and len(each) > longest), None)
+    text = json.dumps(dict(value), ensure_ascii=False, default=str) if long is None else long
+    if len(text) > longest:
+        raise _TooLongError(text, longest)
+    return text
+
+
+def _content(content: object) -> str:
+    """The text of a message's content, which may be in parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list | tuple) else () if content is None else (content,)
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    if any(not isinstance(text, str | None) for text in texts):
+        raise MalformedOutputError("a message's content is neither text nor parts with a text")
+    return "".join(text for text in texts if text)
 
 
 def _tool_calls(value: object) -> tuple[ToolCall, ...]:
@@ -214,14 +245,33 @@ def _no_number(name: str) -> None:
 
 
 def _arguments(value: object) -> dict[str, JsonValue] | str:
-    if isinstance(value, Mapping):
-        return dict(value)
-    text = str(value)
+    if value is None:
+        return {}
+    if not isinstance(value, str):
+        return _as_json(value, "the arguments of a tool call") if isinstance(value, Mapping) else _refused(value)
+    text = value
     try:
         parsed = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return text
     return parsed if isinstance(parsed, dict) else text
+
+
+def _refused(value: object) -> NoReturn:
+    raise MalformedOutputError(f"the arguments of a tool call are {type(value).__name__}, neither an object nor a text")
+
+
+def _as_json(value: Mapping[str, Any], what: str) -> dict[str, JsonValue]:
+    """An object as JSON has it, since audit logs and judges read JSON.
+
+    Raises:
+        MalformedOutputError: It holds what JSON cannot.
+    """
+    try:
+        held: dict[str, JsonValue] = json.loads(json.dumps(dict(value), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise MalformedOutputError(f"{what} cannot be written as JSON: {problem}") from problem
+    return held
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +324,13 @@ class OutputReader:
                 raise WrongOutputError(f"the extractor returned {type(fields).__name__}, not AnswerFields")
             self._check_length(fields.main_answer)
             text = value if isinstance(value, str) else fields.main_answer
-            return (value if isinstance(value, AgentOutput) else AgentOutput(text)), fields
+            return (_written(value) if isinstance(value, AgentOutput) else AgentOutput(text)), fields
         if isinstance(value, str):
             self._check_length(value)
-        output = as_output(value)
+        output = _written(as_output(value, self.longest))
         self._check_length(output.text)
         fields = output.fields or self._fields(output)
+        self._check_length(fields.main_answer)
         return output, fields
 
     def _fields(self, output: AgentOutput) -> AnswerFields:
@@ -290,6 +341,18 @@ class OutputReader:
     def _check_length(self, text: str) -> None:
         if len(text) > self.longest:
             raise _TooLongError(text, self.longest)
+
+
+def _written(output: AgentOutput) -> AgentOutput:
+    """The same with arguments and facts that an audit log can hold.
+
+    Raises:
+        MalformedOutputError: They hold what JSON cannot.
+    """
+    if not output.tool_calls and not output.meta:
+        return output
+    calls = tuple(ToolCall(call.name, _arguments(call.arguments)) for call in output.tool_calls)
+    return replace(output, tool_calls=calls, meta=_as_json(output.meta, "what the agent says of its run (meta)"))
 
 
 class _TooLongError(ValueError):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from likewise.evaluation.change import Change, Comparison, Difference, TaskChange
 from likewise.report.compare_words import difference_text, figure_text, needed_text, p_text, task_notes
 from likewise.report.junit import Case, junit_text
-from likewise.report.text import middle
+from likewise.report.text import named
 from likewise.report.words import counted, number
 
 __all__ = ["FAIL_ON", "comparison_failures", "comparison_junit"]
@@ -23,7 +23,6 @@ FAIL_ON = {
 
 NEEDS_TEST = ("worse", "not-better")
 """What nobody can find without a test over tasks."""
-_SHOWN = 8
 
 
 def comparison_failures(comparison: Comparison, fail_on: Collection[str], *, partial: bool = False) -> list[str]:
@@ -61,17 +60,12 @@ def _unseen(comparison: Comparison, fail_on: Collection[str], partial: bool) -> 
             yield f"{what}: {difference.p_reason} (add tasks, or use task-worse)"
         lacking = [task for task, reason in difference.left_out.items() if reason.startswith("candidate:")]
         if lacking and difference.difference.value is not None and not partial:
-            yield f"the candidate has no {difference.title} in {counted(len(lacking), 'task')}: {_named(lacking)}"
+            yield f"the candidate has no {difference.title} in {counted(len(lacking), 'task')}: {named(lacking)}"
     if "task-worse" in fail_on and all(t.rsd_p_adjusted is t.success_p_adjusted is None for t in comparison.tasks):
         yield "no task could be tested: runs are compared where both sides are runs, outcomes where both have some"
     if comparison.only_base and not partial:
         lost = counted(len(comparison.only_base), "task")
-        yield f"the candidate lacks {lost} of the base: {_named(comparison.only_base)}"
-
-
-def _named(tasks: Sequence[str]) -> str:
-    more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
-    return ", ".join(middle(task, 60) for task in tasks[:_SHOWN]) + more
+        yield f"the candidate lacks {lost} of the base: {named(comparison.only_base)}"
 
 
 def comparison_junit(comparison: Comparison, fail_on: Collection[str], *, partial: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from likewise.evaluation.change import Change, Comparison, Difference, TaskChange
-from likewise.report.text import middle
+from likewise.report.text import NAMED, middle, named
 from likewise.report.words import counted, number, percent
 
 __all__ = [
@@ -154,13 +154,11 @@ def task_notes(task: TaskChange) -> str:
     return ", ".join(notes)
 
 
-def unmatched(comparison: Comparison, limit: int = 8) -> Iterator[str]:
+def unmatched(comparison: Comparison, most: int = NAMED) -> Iterator[str]:
     """Tasks that only one side has, and shared tasks that lack a deciding figure, each with its reason."""
     for side, tasks in (("base", comparison.only_base), ("candidate", comparison.only_candidate)):
         if tasks:
-            more = f" and {len(tasks) - limit} more" if len(tasks) > limit else ""
-            names = ", ".join(middle(task, 60) for task in tasks[:limit])
-            yield f"{counted(len(tasks), 'task')} only in the {side}, not compared: {names}{more}"
+            yield f"{counted(len(tasks), 'task')} only in the {side}, not compared: {named(tasks, most)}"
     for difference in comparison.differences:
         if difference.figure in comparison.deciding and difference.left_out:
             task, reason = next(iter(difference.left_out.items()))

@@ -6,6 +6,7 @@ from likewise.core.estimate import Estimate
 from likewise.evaluation.gates import GateReport, State
 from likewise.evaluation.results import Evaluation, Summary
 from likewise.report.markdown_text import code, plain, table
+from likewise.report.text import named
 from likewise.report.words import (
     counted,
     headline_k,
@@ -56,7 +57,7 @@ def report_markdown(evaluation: Evaluation, gates: GateReport) -> str:
     notes = list(evaluation.warnings)
     if records := left_out(evaluation):
         notes.append(f"{counted(len(records), 'record')} left out; `likewise inspect` says why")
-    notes += [f"gates for tasks that these runs do not have: {', '.join(gates.unknown[:8])}"] if gates.unknown else []
+    notes += [f"gates for tasks that these runs do not have: {named(gates.unknown)}"] if gates.unknown else []
     lines += ["", *(f"- ⚠️ {plain(note)}" for note in notes)] if notes else []
     lines += ["", f"<sub>{code(str(evaluation.signature), 400, cell=False)}</sub>"]
     return "\n".join(lines) + "\n"

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from likewise.core.estimate import Estimate
 from likewise.evaluation.predict import Prediction, Predictor
 from likewise.report.compare_words import p_text
-from likewise.report.text import middle
+from likewise.report.text import named
 from likewise.report.words import counted, percent
 
 __all__ = ["answer", "how_made", "remarks", "share_text", "signed_text"]
 
 _LEVEL = 0.05
-_SHOWN = 8
 CAUTION = (
     "This is across tasks: it says which tasks fail, not which run of a task does, nor that making runs alike makes "
     "them right."
@@ -104,5 +103,4 @@ def remarks(prediction: Prediction) -> Iterator[str]:
 
 
 def _named(tasks: tuple[str, ...]) -> str:
-    more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
-    return f"{counted(len(tasks), 'task')} ({', '.join(middle(task, 60) for task in tasks[:_SHOWN])}{more})"
+    return f"{counted(len(tasks), 'task')} ({named(tasks)})"

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 from likewise.core.estimate import Estimate
 from likewise.evaluation.paper_tables import Cell, Column, PaperTables, Row, Table
-from likewise.report.text import middle
+from likewise.report.text import middle, named
 from likewise.report.words import counted
 
 __all__ = ["CellText", "cell_text", "column_title", "method_name", "remarks", "tables_of_paper"]
-
-_SHOWN = 8
 
 
 class CellText(NamedTuple):
@@ -84,9 +82,7 @@ def remarks(tables: PaperTables) -> Iterator[str]:
     for task, reason in tables.left_out.items():
         by_reason.setdefault(reason, []).append(task)
     for reason, tasks in by_reason.items():
-        more = f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else ""
-        names = ", ".join(middle(task, 60) for task in tasks[:_SHOWN])
-        yield f"No CV of {counted(len(tasks), 'task')} ({reason}): {names}{more}"
+        yield f"No CV of {counted(len(tasks), 'task')} ({reason}): {named(tasks)}"
     yield from tables.notes
     reasons = (
         estimate.reason

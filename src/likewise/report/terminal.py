@@ -12,7 +12,7 @@ from rich.text import Text
 
 from likewise.core.estimate import Estimate
 from likewise.evaluation.results import Evaluation
-from likewise.report.text import middle, one_line
+from likewise.report.text import middle, named, one_line
 from likewise.report.words import (
     CONSISTENT_BELOW,
     RIGHT_FROM,
@@ -166,9 +166,7 @@ def _summary_lines(evaluation: Evaluation) -> Iterator[tuple[str, str | Text]]:
     if counts := outcome_counts(evaluation):
         yield "outcomes", f"{counts}. A task with fewer than k is left out of pass^k and pass@k."
     if summary.tasks_without_valid:
-        names = ", ".join(middle(task, 40) for task in summary.tasks_without_valid[:6])
-        more = len(summary.tasks_without_valid) - 6
-        yield "no valid run", names + (f" and {more} more" if more > 0 else "")
+        yield "no valid run", named(summary.tasks_without_valid)
     yield "contradictions", _figure(summary.contradiction_share, share=True, after=" of judged pairs")
     if summary.forks_by_cause:
         yield "forks by cause", ", ".join(f"{one_line(c)} {n}" for c, n in summary.forks_by_cause.items())

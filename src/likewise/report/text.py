@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["TEXT_CAP", "Clipped", "anchor", "clip", "middle", "one_line", "visible"]
+from likewise.core.listing import some_of
+
+__all__ = ["NAMED", "TEXT_CAP", "Clipped", "anchor", "clip", "middle", "named", "one_line", "visible"]
 
 TEXT_CAP = 20_000
 """Characters of one text that a report shows at most; what lies beyond is counted in a note."""
+
+NAMED = 8
+"""Names that a sentence has at most where nobody asks for more."""
 
 _ESCAPES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
@@ -45,6 +51,11 @@ def middle(text: str, limit: int) -> str:
         return line
     tail = (limit - 1) * 2 // 3
     return line[: limit - 1 - tail] + "…" + line[-tail:]
+
+
+def named(names: Sequence[str], most: int = NAMED) -> str:
+    """The first names of tasks or runs, each shortened in the middle, and how many there are beyond."""
+    return some_of([middle(name, 60) for name in names], most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from likewise.evaluation.results import Evaluation, JudgeUse
 from likewise.evaluation.uncertain import Uncertain
 from likewise.metrics.bounds import Bound
 from likewise.metrics.divergence import largest_divergence
-from likewise.report.text import middle, one_line
+from likewise.report.text import named, one_line
 from likewise.scoring.results import Fork, ForkCause, ForkKind, GroupScore
 
 __all__ = [
@@ -311,9 +311,8 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _named(tasks: Sequence[GroupScore], limit: int = 6) -> str:
-    names = ", ".join(middle(task.task_id, 60) for task in tasks[:limit])
-    return names + (f" and {len(tasks) - limit} more" if len(tasks) > limit else "")
+def _named(tasks: Sequence[GroupScore]) -> str:
+    return named([task.task_id for task in tasks])
 
 
 def nothing_scored(evaluation: Evaluation) -> str | None:

@@ -23,6 +23,14 @@ LOOK_AHEAD = 5
 """Turns within which the other run must do the same for a difference to count as one of order."""
 
 
+class _Texts(dict[Observation, str]):
+    """Canonical texts of observations: each stands in as many pairs as there are other runs."""
+
+    def __missing__(self, observation: Observation) -> str:
+        text = self[observation] = observation_text(observation)
+        return text
+
+
 def _parted(group: RolloutGroup, classes: Int[np.ndarray, "turns runs"], turn: int) -> list[tuple[int, int]]:
     at = classes[turn]
     return [(i, j) for i, j in group.pairs if at[i] >= 0 and at[j] >= 0 and at[i] != at[j]]
@@ -32,8 +40,8 @@ def _seen(group: RolloutGroup, run: int, turn: int) -> list[Observation]:
     return [o for step in group.valid[run].turns[: turn + 1] for o in step.observations]
 
 
-def _observed(group: RolloutGroup, i: int, j: int, turn: int) -> list[tuple[Observation, Observation]] | None:
-    """Observations of two runs up to a turn, side by side; None where they differ in structure.
+def _observed(group: RolloutGroup, i: int, j: int, turn: int, texts: _Texts) -> list[tuple[str, str]] | None:
+    """Canonical texts of what two runs observed up to a turn, side by side; None where they differ in structure.
 
     A run that had ended before the turn is compared as far as it goes.
     """
@@ -41,19 +49,18 @@ def _observed(group: RolloutGroup, i: int, j: int, turn: int) -> list[tuple[Obse
     a, b = _seen(group, i, last), _seen(group, j, last)
     if [o.source for o in a] != [o.source for o in b]:
         return None
-    if any(x.source == "tool" and observation_text(x) != observation_text(y) for x, y in zip(a, b, strict=True)):
+    if any(x.source == "tool" and texts[x] != texts[y] for x, y in zip(a, b, strict=True)):
         return None
-    return list(zip(a, b, strict=True))
+    return [(texts[x], texts[y]) for x, y in zip(a, b, strict=True)]
 
 
 def observation_pairs(
     group: RolloutGroup, classes: Int[np.ndarray, "turns runs"], turn: int
 ) -> Iterator[tuple[Action, Action]]:
     """Texts of the environment that must be judged to tell the cause of a fork; none where structure tells."""
-    observed = [_observed(group, i, j, turn) for i, j in _parted(group, classes, turn)]
-    open_pairs = [pairs for pairs in observed if pairs is not None]
-    texts = [[(observation_text(a), observation_text(b)) for a, b in pairs] for pairs in open_pairs]
-    differing = [[pair for pair in pairs if pair[0] != pair[1]] for pairs in texts]
+    texts = _Texts()
+    observed = [_observed(group, i, j, turn, texts) for i, j in _parted(group, classes, turn)]
+    differing = [[pair for pair in pairs if pair[0] != pair[1]] for pairs in observed if pairs is not None]
     if not all(differing):  # some pair of runs saw literally the same and still parted
         return
     for pairs in differing:
@@ -62,15 +69,15 @@ def observation_pairs(
 
 def _cause(group: RolloutGroup, classes: Int[np.ndarray, "turns runs"], turn: int, labels: ActionLabels) -> ForkCause:
     """AGENT if two runs that parted had seen the same in substance: then only the agent can differ."""
+    texts = _Texts()
     for i, j in _parted(group, classes, turn):
-        observed = _observed(group, i, j, turn)
+        observed = _observed(group, i, j, turn, texts)
         if observed is not None and all(_same(a, b, labels) for a, b in observed):
             return ForkCause.AGENT
     return ForkCause.ENVIRONMENT
 
 
-def _same(a: Observation, b: Observation, labels: ActionLabels) -> bool:
-    first, second = observation_text(a), observation_text(b)
+def _same(first: str, second: str, labels: ActionLabels) -> bool:
     if first == second:
         return True
     if not labels.asked(Action(first), Action(second)):

@@ -163,7 +163,7 @@ class Labeller:
             elif (words := aligned_verdict(*pair)) is not None:
                 outcomes[pair] = Judgement.certain(words.relation, words.rule)
             else:
-                caps[pair] = lone_value(*pair) or verdict
+                caps[pair] = verdict
         if not self.by_classes:
             return outcomes | _guarded(self.judge.ask(list(caps)), caps)
         by_scope: dict[Hashable, list[TextPair]] = {}
@@ -173,7 +173,7 @@ class Labeller:
         outcomes |= settle_by_classes(
             list(by_scope.values()),
             ask=lambda wanted: _guarded(self.judge.ask(wanted), caps),
-            guard=lambda judgement, pair: apply_verdict(judgement, caps[pair]),
+            guard=lambda judgement, pair: _capped(judgement, pair, caps[pair]),
         )
         self.by_class += len(caps) - (self.judge.asked - asked_before)
         return outcomes
@@ -183,9 +183,16 @@ def _guarded(
     answers: Mapping[TextPair, Outcome], caps: Mapping[TextPair, RuleVerdict | None]
 ) -> dict[TextPair, Outcome]:
     return {
-        pair: answer if isinstance(answer, str) else apply_verdict(answer, caps[pair])
+        pair: answer if isinstance(answer, str) else _capped(answer, pair, caps[pair])
         for pair, answer in answers.items()
     }
+
+
+def _capped(judgement: Judgement, pair: TextPair, cap: RuleVerdict | None) -> Judgement:
+    """The judgement under the caps of its texts. They touch an equivalence only, and most answers are none."""
+    if judgement.relation is not Relation.EQUIVALENT:
+        return judgement
+    return apply_verdict(judgement, lone_value(*pair) or cap)
 
 
 def distinct_pair(first: Action, second: Action) -> tuple[TextPair, tuple[Action, Action]]:

@@ -113,24 +113,24 @@ def turn_classes(group: RolloutGroup, labels: PairLabels) -> Int[np.ndarray, "tu
     pair could be judged is not measured.
     """
     k, turns = len(group.valid), labels.relation.shape[1]
-    lengths, cut = np.array(group.lengths, dtype=np.int64), np.array(group.cut, dtype=np.bool_)
+    pairs, lengths, cut = group.pairs, group.lengths, group.cut
     classes = np.full((turns, k), NOT_MEASURED, dtype=np.int64)
-    for t in range(turns):
-        acting = lengths > t
-        measured = acting | ~cut
+    for t, judged in enumerate(labels.relation.T.tolist()):  # lists: cell by cell they are faster than arrays
+        acting = [length > t for length in lengths]
         relation: Int8[np.ndarray, "runs runs"] = np.full((k, k), NOT_MEASURED, dtype=np.int8)
-        known = np.zeros(k, dtype=np.bool_)
-        for p, (i, j) in enumerate(group.pairs):
-            if not (measured[i] and measured[j]):
+        known = [False] * k
+        for (i, j), label in zip(pairs, judged, strict=True):
+            if (cut[i] and not acting[i]) or (cut[j] and not acting[j]):
                 continue
-            failed = acting[i] and acting[j] and labels.relation[p, t] == NOT_MEASURED
-            known[[i, j]] |= not failed
+            failed = acting[i] and acting[j] and label == NOT_MEASURED
+            if not failed:
+                known[i] = known[j] = True
             if acting[i] != acting[j]:
-                value = Relation.CONTRADICTORY
+                value = int(Relation.CONTRADICTORY)
             elif acting[i] and not failed:
-                value = Relation(int(labels.relation[p, t]))
+                value = label
             else:
-                value = Relation.EQUIVALENT
+                value = int(Relation.EQUIVALENT)
             relation[i, j] = relation[j, i] = value
         classes[t] = np.where(known, equivalence.equivalence_classes(relation).classes, NOT_MEASURED)
     return classes

@@ -7,7 +7,9 @@ judge. It never decides a distance: metrics.divergence sums what the judge said 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float
@@ -30,12 +32,20 @@ READ_CHARACTERS = 20_000
 """Characters of a text that the cheap cost reads."""
 
 
+Bag: TypeAlias = "frozenset[tuple[str, int]]"
+"""Words, each with the number of its earlier occurrences: what two bags share is their intersection, made in C."""
+
+
+def _bag(words: Iterable[str]) -> Bag:
+    return frozenset((word, i) for word, often in Counter(words).items() for i in range(often))
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What the costs need of an action, worked out once."""
 
     key: str
-    words: Counter[str]
+    words: Bag
     tools: Counter[str]
     calls: Counter[str]
 
@@ -44,26 +54,32 @@ class Profile:
         """The profile of an action; only the start of a very long text is read."""
         return cls(
             action_key(action),
-            Counter(canonical_text(action.text[:READ_CHARACTERS]).casefold().split()),
+            _bag(canonical_text(action.text[:READ_CHARACTERS]).casefold().split()),
             Counter(call.name for call in action.tool_calls),
             Counter(map(tool_call_text, action.tool_calls)),
         )
 
 
-def _shared(first: Counter[str], second: Counter[str]) -> float:
-    """Dice coefficient of two bags, in [0, 1]; 1 for two empty ones."""
+def _shared_calls(first: Counter[str], second: Counter[str]) -> float:
+    """Dice coefficient of two bags of calls, in [0, 1]; 1 for two empty ones."""
     total = first.total() + second.total()
     return 2 * sum(min(first[w], second[w]) for w in first.keys() & second.keys()) / total if total else 1.0
+
+
+def _shared_words(first: Bag, second: Bag) -> float:
+    """The same of words."""
+    total = len(first) + len(second)
+    return 2 * len(first & second) / total if total else 1.0
 
 
 def _cost(a: Profile, b: Profile) -> float:
     if a.key == b.key:
         return 0.0
     if a.calls and b.calls:
-        return (0.25 if a.tools == b.tools else 0.5) * (1.0 - _shared(a.calls, b.calls))
+        return (0.25 if a.tools == b.tools else 0.5) * (1.0 - _shared_calls(a.calls, b.calls))
     if a.calls or b.calls:
         return MIXED_COST
-    return 0.5 * (1.0 - _shared(a.words, b.words))
+    return 0.5 * (1.0 - _shared_words(a.words, b.words))
 
 
 def _one_sided_merges(wide: list[Profile], narrow: list[Profile]) -> dict[tuple[int, int, int], float]:
@@ -78,7 +94,7 @@ def _one_sided_merges(wide: list[Profile], narrow: list[Profile]) -> dict[tuple[
                 if not narrow[stop].calls or calls.total() > wanted:
                     break
                 if stop > start and calls.total() == wanted:
-                    found[i, start, stop + 1] = 0.5 * (1.0 - _shared(profile.calls, calls))
+                    found[i, start, stop + 1] = 0.5 * (1.0 - _shared_calls(profile.calls, calls))
     return found
 
 
