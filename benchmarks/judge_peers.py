@@ -8,11 +8,16 @@
 
 Peers know no tool calls and read an action as text. `make bench-peers MODEL=FOLDER` makes the environment and runs
 this; FOLDER holds a Hugging Face cross-encoder of three classes (safetensors).
+
+How many rows go through the model, and how many token positions (padding included: what a network's time grows with),
+depends on no answer. So both are also counted over all tasks, the model replaced by one that answers nothing;
+`--only-count` does this alone, in a minute, and leaves the measured seconds in the results as they are.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +25,11 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from itertools import combinations, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
-from common import rollout_file, save
+from common import RESULTS, machine, rollout_file, save
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from uqlm.nli import NLI
 
@@ -66,31 +72,44 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What one way did: rows, seconds, and the class of each ordered pair that it scored."""
+    """What one way did: rows, token positions, seconds, and the class of each ordered pair that it scored."""
 
     rows: int
+    positions: int
     seconds: float
     processor_seconds: float
     classes: dict[Pair, int]
 
 
 class Rows:
-    """Counts the rows that go through a torch model."""
+    """Counts the rows that go through a torch model, and their token positions."""
 
     def __init__(self, model) -> None:
         """Count from now on."""
-        self.count = 0
+        self.count = self.positions = 0
         model.register_forward_pre_hook(self._see, with_kwargs=True)
 
     def _see(self, model, args, kwargs):
-        self.count += len(kwargs["input_ids"] if "input_ids" in kwargs else args[0])
+        ids = kwargs["input_ids"] if "input_ids" in kwargs else args[0]
+        self.count += len(ids)
+        self.positions += ids.numel()
 
 
-def timed(work: Callable[[], dict[Pair, int]], rows: Callable[[], int]) -> Outcome:
+class Silent(torch.nn.Module):
+    """Stands in for a model where only rows are counted: one class as good as another."""
+
+    def forward(self, input_ids, **_):
+        """No scores."""
+        return SimpleNamespace(logits=torch.zeros(len(input_ids), 3))
+
+
+def timed(work: Callable[[], dict[Pair, int]], counter: Rows | Ours) -> Outcome:
     """Run once; count, and take both clocks."""
-    before, began, worked = rows(), time.perf_counter(), time.process_time()
+    rows, positions = counter.count, counter.positions
+    began, worked = time.perf_counter(), time.process_time()
     classes = work()
-    return Outcome(rows() - before, time.perf_counter() - began, time.process_time() - worked, classes)
+    seconds, worked = time.perf_counter() - began, time.process_time() - worked
+    return Outcome(counter.count - rows, counter.positions - positions, seconds, worked, classes)
 
 
 class Peers:
@@ -103,6 +122,11 @@ class Peers:
         self.rows = Rows(self.model)
         self.uqlm = NLI(nli_model_name=folder, device="cpu")
         self.uqlm_rows = Rows(self.uqlm.model)
+
+    def silence(self) -> None:
+        """Only count from now on."""
+        self.model, self.uqlm.model = Silent(), Silent()
+        self.rows, self.uqlm_rows = Rows(self.model), Rows(self.uqlm.model)
 
     def scores(self, pairs: list[Pair]) -> np.ndarray:
         """One padded batch."""
@@ -153,15 +177,22 @@ class Ours:
 
     def __init__(self, folder: Path) -> None:
         """Load the judge and count its rows."""
-        self.judge, self.count = HfNli(folder, check=False), 0  # pace and equal labels need no good model
-        score = self.judge._network.score
+        self.judge = HfNli(folder, check=False)  # pace and equal labels need no good model
+        self.count = self.positions = 0
+        self._count(self.judge._network.score)
+        self.order = self.judge._order
 
+    def _count(self, score) -> None:
         def counted(rows):
             self.count += len(rows)
+            self.positions += len(rows) * max(len(ids) for ids, _ in rows)
             return score(rows)
 
         self.judge._network = replace(self.judge._network, score=counted)
-        self.order = self.judge._order
+
+    def silence(self) -> None:
+        """Only count from now on."""
+        self._count(lambda rows: np.zeros((len(rows), 3), dtype=np.float32))
 
     def run(self, case: Case) -> dict[Pair, int]:
         """Settle all pairs; then read from the store what the judge itself said, before the slot guard."""
@@ -182,8 +213,8 @@ def needed(case: Case) -> list[Pair]:
     return [texts for a, b in case.pairs for texts in rules.plan_action(a, b).needed_texts]
 
 
-def rollouts(judge: HfNli, tasks: int) -> Case:
-    """Whole tasks, from the first on: at every turn the actions of all runs against each other.
+def rollouts(judge: HfNli, tasks: int | None) -> Case:
+    """Whole tasks, from the first on, or all of them: at every turn the actions of all runs against each other.
 
     An action too long to stand twice in the judge's window is left out for everybody: the peers would cut it short and
     score another pair of texts than ours does.
@@ -211,32 +242,57 @@ def repeated() -> Case:
     return Case("20 answers, 4 distinct", [answers])
 
 
-def measured(case: Case, ours: Ours, peers: Peers) -> dict[str, object]:
+def outcomes_of(case: Case, ours: Ours, peers: Peers) -> dict[str, Outcome]:
     """All four ways on one case."""
-    outcomes = {
-        "likewise": timed(lambda: ours.run(case), lambda: ours.count),
-        "uqlm": timed(lambda: peers.run_uqlm(case), lambda: peers.uqlm_rows.count),
-        "lm-polygraph style": timed(lambda: peers.run_polygraph(case), lambda: peers.rows.count),
-        "one pair at a time": timed(lambda: peers.run_listing(case), lambda: peers.rows.count),
+    return {
+        "likewise": timed(lambda: ours.run(case), ours),
+        "uqlm": timed(lambda: peers.run_uqlm(case), peers.uqlm_rows),
+        "lm-polygraph style": timed(lambda: peers.run_polygraph(case), peers.rows),
+        "one pair at a time": timed(lambda: peers.run_listing(case), peers.rows),
     }
+
+
+def counts(outcome: Outcome, mine: Outcome) -> dict[str, object]:
+    """Rows and token positions, and how many come on one of ours."""
+    figures: dict[str, object] = {"rows": outcome.rows, "token positions": outcome.positions}
+    if outcome is not mine:
+        figures["rows for one of ours"] = round(outcome.rows / mine.rows, 2)
+        figures["token positions for one of ours"] = round(outcome.positions / mine.positions, 2)
+    return figures
+
+
+def measured(case: Case, ours: Ours, peers: Peers) -> dict[str, object]:
+    """What goes through the model, seconds, and labels."""
+    outcomes = outcomes_of(case, ours, peers)
     mine = outcomes["likewise"]
     figures: dict[str, object] = {}
     for name, outcome in outcomes.items():
         shared = mine.classes.keys() & outcome.classes.keys()
         figures[name] = {
-            "rows": outcome.rows,
+            **counts(outcome, mine),
             "seconds": round(outcome.seconds, 2),
             "processor_seconds": round(outcome.processor_seconds, 2),
         }
         if outcome is not mine:
             figures[name] |= {
-                "rows for one of ours": round(outcome.rows / mine.rows, 2) if mine.rows else None,
                 "times slower": round(outcome.seconds / mine.seconds, 2),
                 "times slower (processor)": round(outcome.processor_seconds / mine.processor_seconds, 2),
                 "ordered pairs that both scored": len(shared),
                 "of them with another class": sum(mine.classes[pair] != outcome.classes[pair] for pair in shared),
             }
     return {"case": case.name, **figures, "int8 of the same weights": peers.eight_bit_flips(mine.classes)}
+
+
+def counted(ours: Ours, peers: Peers) -> list[dict[str, object]]:
+    """Both cases over all tasks, without a network."""
+    ours.silence()
+    peers.silence()
+    found = []
+    for case in (repeated(), rollouts(ours.judge, None)):
+        outcomes = outcomes_of(case, ours, peers)
+        figures = {name: counts(outcome, outcomes["likewise"]) for name, outcome in outcomes.items()}
+        found.append({"case": case.name, **figures})
+    return found
 
 
 def weights_note(folder: Path) -> str:
@@ -251,22 +307,29 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="folder of a cross-encoder (safetensors)")
     parser.add_argument("--tasks", type=int, default=10, help="tasks of the rollouts, from the first")
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch, for everybody")
+    parser.add_argument("--only-count", action="store_true", help="count rows and token positions, measure no time")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     ours, peers = Ours(args.model), Peers(str(args.model))
-    cases = [repeated(), rollouts(ours.judge, args.tasks)]
-    peers.scores([("warm", "up")])
-    save(
-        "judge_peers",
-        {
+    results = RESULTS / "judge_peers.json"
+    if args.only_count:
+        figures = json.loads(results.read_text())
+        before = figures.pop("machine")  # of the run that took the seconds
+        figures.setdefault("measured", {name: before[name] for name in ("load_before", "date")})
+    else:
+        figures = {
             "judge": ours.judge.judge_id,
             "weights": weights_note(args.model),
             "rules": ToolRules().rules_id,
             "versions": {name: version(name) for name in ("likewise", "uqlm", "torch", "transformers", "numpy")},
             "threads": torch.get_num_threads(),
-            "cases": [measured(case, ours, peers) for case in cases],
-        },
-    )
+            "measured": {name: machine()[name] for name in ("load_before", "date")},
+        }
+        cases = [repeated(), rollouts(ours.judge, args.tasks)]
+        peers.scores([("warm", "up")])
+        figures["cases"] = [measured(case, ours, peers) for case in cases]
+    figures["counted over all tasks"] = counted(ours, peers)
+    save("judge_peers", figures)
 
 
 if __name__ == "__main__":

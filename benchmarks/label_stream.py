@@ -1,11 +1,12 @@
-"""Memory and pace of `likewise label` on streams: 300,000 distinct pairs, and 1,000,000 with repeats.
+"""Memory and pace of `likewise label` on a stream: 300,000 distinct pairs, then repeats of them up to 1,000,000.
 
-The embedded judge would take hours for that many, so the full counts run with a judge that answers by a hash: what is
+The embedded judge would take hours for that many, so the full count runs with a judge that answers by a hash: what is
 measured there is everything else (reading, telling pairs apart, rules, slot guard, label store, writing). Beside it
-stands the embedded judge's pace on a sample of pairs of which no two share a text, with the projection to the full
-count.
+`likewise label` runs as it is, with the embedded judge, on the same file, until it is killed: what the label store then
+holds is what it judged, and its pace is projected to the full count. Each part is written as it ends, beside what the
+other part measured before.
 
-    python benchmarks/label_stream.py [--distinct 300000] [--total 1000000] [--sample 120]
+    python benchmarks/label_stream.py [stream] [judge] [--distinct 300000] [--total 1000000] [--seconds 360]
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import hashlib
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from common import rollout_file, save
+from common import RESULTS, machine, rollout_file, save
 
 from likewise import group_rollouts, read_rollouts
 from likewise.backends.judges import embedded_judge
@@ -33,6 +35,10 @@ from likewise.core.state_text import canonical_text
 from likewise.scoring.label import Labeller
 from likewise.scoring.label_sources import label_input
 from likewise.scoring.stored_judge import StoredJudge
+
+LONGEST = 140
+"""Characters of a text, before its case number: rules read every character, and a million pairs have many."""
+COMMAND = str(Path(sys.executable).with_name("likewise"))
 
 
 class HashJudge:
@@ -53,7 +59,7 @@ def sentences() -> list[str]:
     """What agents really say, as material."""
     groups = group_rollouts(read_rollouts(rollout_file()))
     texts = {canonical_text(action.text) for group in groups for run in group.valid for action in run.actions}
-    return sorted(text for text in texts if 40 <= len(text) <= 240)
+    return sorted(text for text in texts if 40 <= len(text) <= LONGEST)
 
 
 def write_pairs(path: Path, total: int, distinct: int) -> None:
@@ -75,80 +81,102 @@ def child(pairs: str, out: str, store: str) -> None:
     print(json.dumps(summary.as_json()))
 
 
-def streamed(total: int, distinct: int, stores: tuple[str, ...]) -> dict[str, object]:
-    """Seconds, processor seconds and peak memory of one stream, with an empty label store and then with a full one."""
-    figures: dict[str, object] = {"pairs": total, "distinct": distinct}
-    with tempfile.TemporaryDirectory() as folder:
-        pairs = Path(folder, "pairs.jsonl")
-        write_pairs(pairs, total, distinct)
-        figures["file_megabytes"] = round(pairs.stat().st_size / 1e6, 1)
-        for name in stores:
-            out = Path(folder, f"{name}.jsonl")
-            arguments = [sys.executable, __file__, "--child", str(pairs), str(out), f"{folder}/labels.sqlite"]
-            began = time.perf_counter()
-            process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
-            summary = json.loads(process.stdout.read())
-            _, status, usage = os.wait4(process.pid, 0)
-            if status or summary["distinct_pairs"] != distinct or sum(1 for _ in out.open()) != distinct:
-                raise SystemExit(f"{name}: {status}, {summary}")
-            seconds = usage.ru_utime + usage.ru_stime
-            figures[name] = {
-                "seconds": round(time.perf_counter() - began, 1),
-                "processor_seconds": round(seconds, 1),
-                "pairs_per_processor_second": round(total / seconds),
-                "peak_megabytes": round(usage.ru_maxrss / 1024, 1),
-                "judged": summary["judge_use"]["from_model"],
-            }
-        contents = {Path(folder, f"{name}.jsonl").read_bytes() for name in stores}
-        figures["same labels each time"] = len(contents) == 1
-    return figures
+def waited(process: subprocess.Popen, began: float) -> tuple[int, dict[str, float]]:
+    """The exit status of a process, and its seconds, processor seconds and peak memory."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, {
+        "seconds": round(time.perf_counter() - began, 1),
+        "processor_seconds": round(usage.ru_utime + usage.ru_stime, 1),
+        "peak_megabytes": round(usage.ru_maxrss / 1024, 1),
+    }
 
 
-def real_judge(sample: int, projected: int) -> dict[str, object]:
-    """The embedded judge on pairs of which no two share a text: the most work that a pair can be."""
-    said = sentences()
-    random.Random(1).shuffle(said)
-    pairs = [tuple(sorted(pair)) for pair in zip(said[::2], said[1::2], strict=False)][:sample]
-    judge = embedded_judge()
-    list(judge.judge(pairs[:2]))  # the graphs load once
-    began, worked = time.perf_counter(), time.process_time()
-    list(judge.judge(pairs))
-    seconds, worked = time.perf_counter() - began, time.process_time() - worked
-    cores = len(os.sched_getaffinity(0))
+def streamed(folder: Path, pairs: Path, total: int, distinct: int) -> dict[str, object]:
+    """The whole stream, with an empty label store."""
+    out = folder / "labels.jsonl"
+    arguments = [sys.executable, __file__, "--child", str(pairs), str(out), str(folder / "hash.sqlite")]
+    began = time.perf_counter()
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        summary = json.loads(process.stdout.read() or "{}")
+        status, used = waited(process, began)
+    with out.open() as lines:
+        written = sum(1 for _ in lines)
+    if status or summary["distinct_pairs"] != distinct or written != distinct:
+        raise SystemExit(f"the stream: {status}, {summary}, {written} labels written")
     return {
-        "judge": judge.judge_id,
-        "pairs": len(pairs),
-        "mean_characters_of_a_text": round(sum(len(t) for pair in pairs for t in pair) / len(pairs) / 2),
-        "seconds": round(seconds, 1),
-        "processor_seconds": round(worked, 1),
-        "processor_milliseconds_a_pair": round(1000 * worked / len(pairs), 1),
-        f"hours_for_{projected}_on_{cores}_idle_cores (projection)": round(
-            worked / len(pairs) * projected / cores / 3600, 2
-        ),
+        "pairs": total,
+        "distinct": distinct,
+        "labels written": written,
+        "file_megabytes": round(pairs.stat().st_size / 1e6, 1),
+        **used,
+        "pairs_per_processor_second": round(total / used["processor_seconds"]),
+        "judged": summary["judge_use"]["from_model"],
+    }
+
+
+def real_judge(folder: Path, pairs: Path, distinct: int, seconds: float) -> dict[str, object]:
+    """`likewise label` with the embedded judge, killed when its time is over; no two pairs of the file share a text."""
+    store = folder / "embedded.sqlite"
+    arguments = [COMMAND, "label", str(pairs), "--out", str(folder / "never.jsonl"), "--store", str(store), "--quiet"]
+    began = time.perf_counter()
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        said = process.stderr.read()
+        status, used = waited(process, began)
+    if status != -signal.SIGKILL:
+        raise SystemExit(f"likewise label ended by itself with {status}: {said}")
+    with LabelStore(store) as kept:
+        judged = len(kept)
+    if not judged:
+        raise SystemExit(f"nothing was judged in {seconds:g} seconds; give it more with --seconds")
+    cores = len(os.sched_getaffinity(0))
+    each = used["processor_seconds"] / judged
+    return {
+        "judge": embedded_judge().judge_id,
+        "pairs judged until killed": judged,
+        **used,
+        "processor_milliseconds_a_pair": round(1000 * each, 1),
+        f"hours_for_{distinct}_on_{cores}_idle_cores (projection)": round(each * distinct / cores / 3600, 2),
     }
 
 
 def main() -> None:
-    """Measure both streams and the sample."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure what is asked for, and write it beside what is there."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="stream, judge; both where none is named")
     parser.add_argument("--distinct", type=int, default=300_000)
     parser.add_argument("--total", type=int, default=1_000_000)
-    parser.add_argument("--sample", type=int, default=120)
+    parser.add_argument("--seconds", type=float, default=360.0, help="time for the embedded judge")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         child(*args.child)
         return
-    save(
-        "label_stream",
-        {
-            "streams (hash judge)": [
-                streamed(args.distinct, args.distinct, ("empty store", "full store")),
-                streamed(args.total, args.distinct // 3, ("empty store",)),
-            ],
-            "embedded judge": real_judge(args.sample, args.distinct),
-        },
-    )
+    if unknown := set(args.parts) - {"stream", "judge"}:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are stream and judge")
+    known = RESULTS / "label_stream.json"
+    measured: dict[str, object] = json.loads(known.read_text()) if known.exists() else {}
+    measured.pop("machine", None)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pairs = folder / "pairs.jsonl"
+        write_pairs(pairs, args.total, args.distinct)
+        said = sentences()
+        for part in args.parts or ("judge", "stream"):
+            where = machine()
+            if part == "judge":
+                figures = real_judge(folder, pairs, args.distinct, args.seconds)
+            else:
+                figures = streamed(folder, pairs, args.total, args.distinct)
+            measured[{"judge": "embedded judge", "stream": "stream, hash judge"}[part]] = {
+                "load_before": where["load_before"],
+                "date": where["date"],
+                "mean_characters_of_a_text": round(sum(map(len, said)) / len(said) + len(" (case A0000000)")),
+                **figures,
+            }
+            save("label_stream", measured)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ HEAVY = (
 REPORT = "import sys; print(' '.join(name for name in {heavy!r} if name in sys.modules))"
 
 
-def heavy_modules_after(statement):
+def heavy_modules_after(statement, heavy=HEAVY):
     """Which heavy modules a fresh interpreter has loaded after a statement."""
-    code = f"{statement}\n{REPORT.format(heavy=HEAVY)}"
+    code = f"{statement}\n{REPORT.format(heavy=heavy)}"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     return answer.stdout.split()
 
@@ -44,6 +44,12 @@ def test_importing_the_package_loads_nothing_heavy():
 
 def test_no_public_name_loads_anything_heavy_before_it_is_used():
     assert heavy_modules_after(f"from likewise import {', '.join(likewise.__all__)}") == []
+
+
+def test_logs_are_read_and_listed_without_arrays():
+    parts = "likewise.formats.registry, likewise.formats.summary, likewise.report.inspection"
+    assert heavy_modules_after(f"import {parts}", ("numpy", "jaxtyping", "likewise.scoring")) == []
+    assert heavy_modules_after("import likewise.report.words", ("numpy", "likewise.scoring")) != []
 
 
 def test_the_proof_can_fail():

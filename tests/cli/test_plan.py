@@ -30,8 +30,10 @@ def test_modes_are_planned_for_an_agent_of_a_given_agreement(invoke):
     assert answer(invoke, "--stable", "0.8")["modes"] is None
     words = " ".join(invoke("plan", "--agreement", "1", "--runs", "5").stdout.split())
     assert "adaptive 2 to 5 2.0 0.000 -" in words
-    assert "sequential 4 to 12 4.0 0.000 0.000" in words
+    assert "sequential 4 to 5 4.0 0.000 0.000" in words  # as `likewise run --mode sequential -k 5` takes them
     assert "standard 5 5.0 0.000 -" in words
+    few = " ".join(invoke("plan", "--agreement", "1", "--runs", "3").stdout.split())
+    assert "sequential 4 to 12" in few  # three runs settle nothing: its own number stands
 
 
 def test_spreads_come_from_a_report(invoke, runs_file, line, tmp_path):

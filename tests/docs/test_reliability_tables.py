@@ -97,4 +97,7 @@ def test_what_the_page_says_of_false_sentences_about_tool_outputs_is_what_was_me
     made, supported = found["judged"]["true"], said["true"]["supported"]
     false = found["judged"]["swapped"] + found["judged"]["other run"]
     told = f"None of {false} false sentences was taken for supported; of {made} true ones {supported} were"
+    ahead = found["balanced_accuracy"]["layer more than lexical overlap"]
+    more = f"counting shared words by {ahead['value']:.3f} [{ahead['low']:.3f}, {ahead['high']:.3f}]"
     assert told in " ".join(page.split())
+    assert more in " ".join(page.split())

@@ -97,7 +97,9 @@ def test_runs_that_never_differ_are_scored_zero_up_to_their_cut():
         states = np.cumsum(0.3 * rng.normal(size=(13, 8)), axis=0).astype(np.float32)
         same, cut = np.ones((3, 13), dtype=np.bool_), np.ones(3, dtype=np.bool_)
         tasks.append(TaskRuns(str(k), (states,) * 3, pairs, np.zeros((3, 12)), np.full(3, 12), cut, same))
-    options = FitOptions(steps=400, every=200, rate=1e-3, mix=0.05, hold_out=0.0, loss=Loss.POISSON, anneal=True)
+    options = FitOptions(
+        gamma=0.5, steps=400, every=200, rate=2e-3, mix=0.05, hold_out=0.0, loss=Loss.POISSON, anneal=True
+    )
     found = train(tasks, options)
     values = self_distance(forward(found.weights, np.concatenate([runs.states[0][:12] for runs in tasks])), 0.5)
     assert values.max() < 0.01

@@ -10,7 +10,6 @@ from likewise.metrics.calibration import (
     conformal_margin,
     controlled_threshold,
     isotonic,
-    isotonic_value,
     task_risks,
 )
 
@@ -32,7 +31,6 @@ def test_the_correction_is_the_best_monotone_one(points):
     knots, fitted = isotonic(scores, values)
     assert knots.tolist() == distinct.tolist()
     assert fitted == pytest.approx(isotonic_regression(means, weights=weights).x, abs=1e-9)
-    assert isotonic_value((knots, fitted), np.array([-9.0]))[0] == fitted[0]
 
 
 def test_the_risk_of_a_task_is_its_own_mean_and_never_falls():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.metrics.contradiction import summarise
+from likewise.metrics.intervals import pair_share_limits
 
 NAN = math.nan
 
@@ -25,6 +26,27 @@ def test_a_small_group_matches_the_summary_worked_by_hand():
     centre = (3 / 7 + z2 / 14) / (1 + z2 / 7)
     reach = 1.959964 / (1 + z2 / 7) * math.sqrt(3 / 7 * 4 / 7 / 7 + z2 / 196)
     assert (summary.share.low, summary.share.high) == pytest.approx((centre - reach, centre + reach), abs=1e-6)
+
+
+def test_where_the_runs_of_pairs_are_known_the_interval_is_over_runs():
+    # Runs 0, 1, 2 and a fourth of which no pair was judged: contradictory 1 of 2, 1 of 2 and 1 of 3 pairs of actions.
+    relation = np.array([[0, 2, -1], [1, 2, -1], [0, 2, 1], [-1, -1, -1]], dtype=np.int8)
+    pairs = np.array([[0, 1], [0, 2], [1, 2], [0, 3]])
+    score = np.where(relation < 0, NAN, relation / 2)
+    summary = summarise(score, relation, pairs=pairs, confidence=0.8)
+    # Each of the three runs is in two of the three pairs: as much evidence as 3 / 2 pairs.
+    low, high = pair_share_limits(np.ones(3), np.array([2.0, 2.0, 3.0]), 1.5, 0.8)
+    assert summary.share.value == pytest.approx(3 / 7)
+    assert (summary.share.low, summary.share.high) == pytest.approx((low, high))
+    assert summary.share.n == 3
+    alone = summarise(score, relation, confidence=0.8).share
+    assert summary.share.low < alone.low  # pairs that share a run say less than as many that do not
+    assert summary.share.high > alone.high
+
+
+def test_known_runs_of_which_nothing_was_judged_have_no_share():
+    nothing = np.full((1, 2), -1, dtype=np.int8)
+    assert summarise(np.full((1, 2), NAN), nothing, pairs=np.array([[0, 1]])).share.value is None
 
 
 def test_ten_pairs_without_contradiction_still_leave_room_for_one():

@@ -67,6 +67,10 @@ def test_it_gives_the_table_of_the_benchmark():
     assert by_mode(0.8)[Mode.SEQUENTIAL].one_other.runs == pytest.approx(8.7, abs=0.06)
 
 
+def test_sequential_mode_is_planned_with_the_runs_it_is_given_where_it_can_end_with_them():
+    assert [by_mode(0.7, runs=runs)[Mode.SEQUENTIAL].most for runs in (3, 4, 6, 20)] == [12, 4, 6, 20]
+
+
 @pytest.mark.parametrize("agreement", [0.5, 0.2, 1.1, float("nan")])
 def test_an_agreement_that_names_no_usual_answer_is_refused(agreement):
     with pytest.raises(ValueError, match="an agreement lies in"):

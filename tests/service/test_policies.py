@@ -66,6 +66,15 @@ def test_settings_become_a_policy_a_handling_and_running():
     assert (running_of(settings).deadline, running_of(settings).attempts) == (9, 2)
 
 
+def test_sequential_takes_as_many_runs_as_it_is_told_by_either_name():
+    assert policy_of(PolicySettings(mode="sequential")).budget == 12
+    assert policy_of(PolicySettings(mode="sequential", runs=6)).budget == 6
+    assert policy_of(PolicySettings(mode="sequential", runs=6, budget_runs=9)).budget == 9
+    assert policy_of(PolicySettings(mode="adaptive", runs=6)).budget == 12
+    with pytest.raises(ValueError, match="at least 4 runs; the most are 3"):
+        policy_of(PolicySettings(mode="sequential", runs=3))
+
+
 def test_numbers_that_cannot_be_together_are_refused():
     with pytest.raises(ValueError, match="takes at least"):
         policy_of(PolicySettings(mode="sequential", error=0.001, budget_runs=5))

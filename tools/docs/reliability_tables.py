@@ -103,6 +103,10 @@ def tool_outputs(found: Found) -> str:
         ],
         ["the layer: records by the action judge", _with_interval(accuracy["layer"]), *said("layer")],
     ]
+    for name, words in (("directed NLI alone", "the directed NLI"), ("layer", "the layer")):
+        new = found["not_decided_on"][name]
+        counts = [f"{new[kind]['supported']} of {new[kind]['items']}" for kind in kinds]
+        rows.append([f"{words}, on the {new['items']} that nothing was decided on", _with_interval(new), *counts])
     return _table(["", "balanced accuracy", *(f"{kind}: supported, contradicted" for kind in kinds.values())], rows)
 
 

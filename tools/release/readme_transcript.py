@@ -122,14 +122,15 @@ class Newcomer:
         chat = self.chat if any("llm:" in word for word in words) else {}  # set up by whoever names a chat model
         environment = self.environment | chat
         with subprocess.Popen(
-            words, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            words, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as program:
             try:
                 said, _ = program.communicate(timeout=LONGEST)
             except subprocess.TimeoutExpired:
                 program.send_signal(signal.SIGINT)  # as whoever has ten minutes would
                 said, _ = program.communicate(timeout=180)
-        return Done(typed, program.returncode, time.monotonic() - started, said)
+        shown = re.sub(r"[^\n]*\r", "", said.decode("utf-8", "replace").replace("\r\n", "\n"))  # as a terminal has it
+        return Done(typed, program.returncode, time.monotonic() - started, shown)
 
     def _serve(self, typed: str, words: list[str]) -> Done:
         """Start the service, ask whether it is ready, and stop it: 0 where it said so."""
@@ -216,17 +217,16 @@ def walk(wheel: Path, extras: list[str]) -> tuple[list[Done], str]:
         done = []
         for step in steps_of((ROOT / "README.md").read_text(encoding="utf-8")):
             for each in newcomer.do(step):
-                done.append(Done(*(_plain(v, place) for v in (each.typed, each.code, each.seconds, each.said))))
+                texts = (_plain(text, place, wheel) for text in (each.typed, each.said))
+                done.append(Done(next(texts), each.code, each.seconds, next(texts)))
                 print(f"{_code(each):>8} {each.seconds:7.1f} s  {_cell(each)}", flush=True)
     return done, ".".join(map(str, sys.version_info[:3]))
 
 
-def _plain(value: object, place: Path) -> object:
+def _plain(text: str, place: Path, wheel: Path) -> str:
     """Without the names of folders that are gone when this is read, nor ports that were free."""
-    if not isinstance(value, str):
-        return value
-    text = value.replace(str(place / "work"), "/work").replace(str(place), "").replace(str(ROOT), "")
-    return re.sub(r"\x1b\[[0-9;]*m", "", re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text))
+    text = text.replace(str(place / "work"), "/work").replace(str(place), "").replace(f"{wheel.parent}/", "")
+    return re.sub(r"\x1b\[[0-9;]*m", "", re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text.replace(str(ROOT), "")))
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from likewise.cli.options import (
     Seed,
     Strict,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
+from likewise.cli.targets import check_targets, write_and_show
 
 if TYPE_CHECKING:
     from likewise.evaluation.change import Comparison
@@ -172,15 +172,7 @@ def compare(
     comparison = compared(
         first, second, deciding=metric or ("rsd",), k=k, between=between, power=power, seed=seed, warnings=warnings
     )
-    written = _write(comparison, fail_on or [], partial, targets)
-    if not quiet and STANDARD_OUTPUT not in targets.values():
-        from rich.console import Console
-
-        from likewise.report.compare_terminal import render_comparison
-
-        render_comparison(comparison, Console())
-    if not quiet and written:
-        say(f"wrote {' and '.join(written)}")
+    _write(comparison, fail_on or [], partial, targets, quiet)
     if unjudged:  # a comparison of nothing must not pass in CI
         say(f"error: no pair of actions of {' and of '.join(unjudged)} could be judged; the warnings say why")
         raise typer.Exit(ExitCode.BACKEND)
@@ -216,12 +208,15 @@ def _measured(
     return base, candidate, None, warnings, unjudged
 
 
-def _write(comparison: Comparison, fail_on: list[str], partial: bool, targets: dict[str, str | None]) -> list[str]:
-    """Write what was asked for and return the files; nothing is written before everything is rendered."""
+def _write(
+    comparison: Comparison, fail_on: list[str], partial: bool, targets: dict[str, str | None], quiet: bool
+) -> None:
+    """Write what was asked for, nothing before everything is rendered; print the rest."""
     from likewise.report.compare_html import comparison_html
     from likewise.report.compare_json import comparison_as_json
     from likewise.report.compare_junit import comparison_junit
     from likewise.report.compare_markdown import comparison_markdown
+    from likewise.report.compare_terminal import render_comparison
 
     faces: dict[str, Callable[[], str]] = {
         "--json": lambda: json.dumps(comparison_as_json(comparison), indent=2, allow_nan=False) + "\n",
@@ -229,7 +224,9 @@ def _write(comparison: Comparison, fail_on: list[str], partial: bool, targets: d
         "--junit": lambda: comparison_junit(comparison, fail_on, partial=partial),
         "--html": lambda: comparison_html(comparison),
     }
-    return write_faces(targets, lambda option: faces[option]())
+    write_and_show(
+        targets, lambda option: faces[option](), lambda console: render_comparison(comparison, console), quiet=quiet
+    )
 
 
 def _end(comparison: Comparison, fail_on: list[str], partial: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from likewise.cli.errors import plain_errors, say
+from likewise.cli.errors import plain_errors
 from likewise.cli.judge_options import JudgeOptions, judge_from_options
 from likewise.cli.option_groups import takes_groups
 from likewise.cli.options import (
@@ -24,7 +24,7 @@ from likewise.cli.options import (
     Seed,
     Strict,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
+from likewise.cli.targets import check_targets, write_and_show
 
 if TYPE_CHECKING:
     from likewise.evaluation.predict import Prediction
@@ -93,17 +93,12 @@ def _show(prediction: Prediction, targets: dict[str, str | None], quiet: bool) -
     """Write what was asked for, nothing before everything is rendered; print the rest."""
     from likewise.report.predict_html import prediction_html
     from likewise.report.predict_json import prediction_as_json
+    from likewise.report.predict_terminal import render_prediction
 
     faces: dict[str, Callable[[], str]] = {
         "--json": lambda: json.dumps(prediction_as_json(prediction), indent=2, allow_nan=False) + "\n",
         "--html": lambda: prediction_html(prediction),
     }
-    written = write_faces(targets, lambda option: faces[option]())
-    if not quiet and STANDARD_OUTPUT not in targets.values():
-        from rich.console import Console
-
-        from likewise.report.predict_terminal import render_prediction
-
-        render_prediction(prediction, Console())
-    if not quiet and written:
-        say(f"wrote {' and '.join(written)}")
+    write_and_show(
+        targets, lambda option: faces[option](), lambda console: render_prediction(prediction, console), quiet=quiet
+    )

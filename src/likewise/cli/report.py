@@ -28,9 +28,11 @@ from likewise.cli.options import (
     Seed,
     Strict,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
+from likewise.cli.targets import check_targets, write_and_show
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from likewise.evaluation.gates import GateReport
     from likewise.evaluation.results import Evaluation
 
@@ -94,17 +96,12 @@ def report(
             uncertain_below=uncertain_below,
         )
     gates = check_gates(evaluation, settings)
-    written = _write(evaluation, gates, targets)
-    if not quiet and STANDARD_OUTPUT not in targets.values():
-        from rich.console import Console
-
-        from likewise.report.states import render_states
-        from likewise.report.terminal import render_terminal
-
-        render_terminal(evaluation, Console())
-        render_states(gates, Console())
-    if not quiet and written:
-        say(f"wrote {' and '.join(written)}")
+    write_and_show(
+        targets,
+        lambda option: _face(option, evaluation, gates),
+        lambda console: _show(evaluation, gates, console),
+        quiet=quiet,
+    )
     if evaluation.summary.valid == 0:  # a report of nothing must not pass in CI
         say("error: no run could be scored; `likewise inspect` says why")
         raise typer.Exit(ExitCode.INPUT)
@@ -115,9 +112,12 @@ def report(
     end_with_gates(gates)
 
 
-def _write(evaluation: Evaluation, gates: GateReport, targets: dict[str, str | None]) -> list[str]:
-    """Write what was asked for and return the files; nothing is written before everything is rendered."""
-    return write_faces(targets, lambda option: _face(option, evaluation, gates))
+def _show(evaluation: Evaluation, gates: GateReport, console: Console) -> None:
+    from likewise.report.states import render_states
+    from likewise.report.terminal import render_terminal
+
+    render_terminal(evaluation, console)
+    render_states(gates, console)
 
 
 def _face(option: str, evaluation: Evaluation, gates: GateReport) -> str:

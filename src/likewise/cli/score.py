@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -20,7 +21,7 @@ from likewise.cli.options import (
     Quiet,
     Strict,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_target
+from likewise.cli.targets import check_targets, write_and_show
 
 __all__ = ["score"]
 
@@ -63,6 +64,8 @@ def score(
     from likewise.cli.progress import progress_display
     from likewise.formats.registry import read_rollouts
     from likewise.learned.curves import score_runs
+    from likewise.report.curves_html import render_curves_html
+    from likewise.report.curves_table import render_curves
 
     learned = load_model(model, encoder, encoder_url, quiet=quiet)
     progress = progress_display(quiet)
@@ -71,22 +74,11 @@ def score(
     if not curves.runs:
         say("error: no run could be scored; `likewise inspect` says why")
         raise typer.Exit(ExitCode.INPUT)
-    texts = {}
-    if json_path is not None:
-        texts[json_path] = json.dumps(curves.as_json(), indent=2, allow_nan=False) + "\n"
-    if html_path is not None:
-        from likewise.report.curves_html import render_curves_html
-
-        texts[html_path] = render_curves_html(curves)
-    written = [target for target, text in texts.items() if write_target(target, text)]
-    if not quiet and STANDARD_OUTPUT not in targets.values():
-        from rich.console import Console
-
-        from likewise.report.curves_table import render_curves
-
-        render_curves(curves, Console())
-    if not quiet and written:
-        say(f"wrote {' and '.join(written)}")
+    faces: dict[str, Callable[[], str]] = {
+        "--json": lambda: json.dumps(curves.as_json(), indent=2, allow_nan=False) + "\n",
+        "--html": lambda: render_curves_html(curves),
+    }
+    write_and_show(targets, lambda option: faces[option](), lambda console: render_curves(curves, console), quiet=quiet)
     highest = max(each.value for run in curves.runs for each in run.scores)
     if fail_above is not None and highest > fail_above:
         say(f"the highest score, {highest:.3f}, is above {fail_above:g}")

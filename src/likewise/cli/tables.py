@@ -24,7 +24,7 @@ from likewise.cli.options import (
     Seed,
     Strict,
 )
-from likewise.cli.targets import STANDARD_OUTPUT, check_targets, write_faces
+from likewise.cli.targets import check_targets, write_and_show
 
 if TYPE_CHECKING:
     from likewise.evaluation.paper_tables import PaperTables
@@ -158,6 +158,7 @@ def tables(
 def _show(made: PaperTables, targets: dict[str, str | None], quiet: bool) -> None:
     """Write what was asked for, nothing before everything is rendered; print the rest."""
     from likewise.report.tables_json import tables_as_json
+    from likewise.report.tables_terminal import render_tables
     from likewise.report.tables_text import tables_csv, tables_latex, tables_markdown
 
     faces: dict[str, Callable[[], str]] = {
@@ -166,12 +167,4 @@ def _show(made: PaperTables, targets: dict[str, str | None], quiet: bool) -> Non
         "--latex": lambda: tables_latex(made),
         "--csv": lambda: tables_csv(made),
     }
-    written = write_faces(targets, lambda option: faces[option]())
-    if not quiet and STANDARD_OUTPUT not in targets.values():
-        from rich.console import Console
-
-        from likewise.report.tables_terminal import render_tables
-
-        render_tables(made, Console())
-    if not quiet and written:
-        say(f"wrote {' and '.join(written)}")
+    write_and_show(targets, lambda option: faces[option](), lambda console: render_tables(made, console), quiet=quiet)

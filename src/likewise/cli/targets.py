@@ -6,12 +6,17 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
+from likewise.cli.errors import say
 from likewise.cli.interrupts import heed
 
-__all__ = ["check_targets", "write_faces", "write_target"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["check_targets", "write_and_show", "write_faces", "write_target"]
 
 STANDARD_OUTPUT = "-"
 
@@ -121,3 +126,33 @@ def write_faces(targets: Mapping[str, str | None], face: Callable[[str], str]) -
     """
     texts = {target: face(option) for option, target in targets.items() if target is not None}
     return [target for target, text in texts.items() if write_target(target, text)]
+
+
+def write_and_show(
+    targets: Mapping[str, str | None],
+    face: Callable[[str], str],
+    show: Callable[[Console], None],
+    *,
+    quiet: bool,
+) -> None:
+    """Write what was asked for; unless told to be quiet, show the rest on the terminal and name the files.
+
+    Args:
+        targets: Option -> the file it names, or standard output; None where it was not given.
+        face: Renders what an option stands for.
+        show: Renders for a terminal; not called where standard output has one of the faces.
+        quiet: Say nothing.
+
+    Raises:
+        KeyboardInterrupt: An interrupt came before.
+        OSError: A file cannot be written.
+    """
+    written = write_faces(targets, face)
+    if quiet:
+        return
+    if STANDARD_OUTPUT not in targets.values():
+        from rich.console import Console
+
+        show(Console())
+    if written:
+        say(f"wrote {' and '.join(written)}")

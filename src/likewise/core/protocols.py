@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import numpy as np
-from jaxtyping import Float32
+if TYPE_CHECKING:  # readers of logs take a progress display, and need no arrays for it
+    import numpy as np
+    from jaxtyping import Float32
 
-from likewise.core.labels import Judgement
+    from likewise.core.labels import Judgement
 
 __all__ = ["Accountable", "Encoder", "Judge", "Progress", "ProgressTask", "no_progress"]
 

@@ -25,7 +25,6 @@ __all__ = [
     "conformal_margin",
     "controlled_threshold",
     "isotonic",
-    "isotonic_value",
     "task_risks",
 ]
 
@@ -78,13 +77,6 @@ def isotonic(
         blocks.append(now)
     fitted = np.repeat([block[0] for block in blocks], [block[2] for block in blocks])
     return distinct, np.asarray(fitted, dtype=np.float64)
-
-
-def isotonic_value(
-    knots: tuple[Float[np.ndarray, " knots"], Float[np.ndarray, " knots"]], scores: Float[np.ndarray, " n"]
-) -> Float64[np.ndarray, " n"]:
-    """What `isotonic` says of further scores: straight between its knots, level beyond them."""
-    return np.asarray(np.interp(scores, knots[0], knots[1]), dtype=np.float64)
 
 
 def task_risks(

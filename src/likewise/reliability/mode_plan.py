@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from likewise.reliability.policy import Evidence, Mode, Policy
+from likewise.reliability.stopping import fewest_runs
 
 __all__ = ["ModePlan", "Otherwise", "plan_modes"]
 
@@ -50,7 +51,8 @@ def plan_modes(agreement: float, runs: int | None = None, error: float = 0.1) ->
 
     Args:
         agreement: In (0.5, 1].
-        runs: Runs of standard and full mode, and of adaptive mode where two are not enough; 3 and 5 where None.
+        runs: Runs of standard and full mode, of adaptive mode where two are not enough, and the most of sequential
+            mode; 3, 5 and 12 where None. So few that sequential mode cannot end with them leave it its 12.
         error: Of sequential mode.
 
     Returns:
@@ -64,6 +66,8 @@ def plan_modes(agreement: float, runs: int | None = None, error: float = 0.1) ->
             f"an agreement lies in (0.5, 1], got {agreement}: at or below a half no answer is the usual one"
         )
     given = {} if runs is None else {"runs": runs, "escalate_runs": runs}
+    if runs is not None and runs >= fewest_runs(error):
+        given["budget"] = runs
     return tuple(_plan(Policy(mode, error=error, **given), agreement) for mode in Mode)
 
 

@@ -12,7 +12,6 @@ from likewise.core.rollout import Action, Observation, Rollout, StopReason, Tool
 from likewise.core.state_text import canonical_json
 from likewise.reliability.fields import AnswerFields, Confidence
 from likewise.reliability.runs import Failure, FailureKind, RunRecord, Usage
-from likewise.reliability.verdict import Verdict
 
 __all__ = [
     "LOG_SCHEMA",
@@ -20,7 +19,6 @@ __all__ = [
     "query_key",
     "record_from_json",
     "records_of_rollouts",
-    "rollouts_of",
     "rollouts_of_entry",
 ]
 
@@ -39,13 +37,11 @@ def is_log(path: Path) -> bool:
         return f'"schema": "{LOG_SCHEMA}"'.encode() in file.read(200)
 
 
-def rollouts_of(verdict: Verdict, task_id: str) -> list[Rollout]:
-    """One rollout a run: what was asked, then what was done. A failed run is an invalid rollout with its reason."""
-    return _rollouts(verdict.query, verdict.records, task_id)
-
-
 def rollouts_of_entry(entry: Mapping[str, Any], task_id: str) -> list[Rollout]:
-    """The same of an entry of the audit log."""
+    """One rollout a run of an entry of the audit log: what was asked, then what was done.
+
+    A failed run is an invalid rollout with its reason.
+    """
     records = [record_from_json(run, "audit log", 1, "") for run in entry["audit_trail"]]
     query = entry["query"]
     return _rollouts(query if isinstance(query, str) else repr(query), records, task_id)

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from likewise.formats.walk import SUFFIXES
-from likewise.report.text import one_line
-from likewise.report.words import location
+from likewise.report.text import location, one_line
 
 __all__ = ["render_formats", "render_inspection"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from likewise.core.listing import some_of
 
-__all__ = ["NAMED", "TEXT_CAP", "Clipped", "anchor", "clip", "middle", "named", "one_line", "visible"]
+__all__ = ["NAMED", "TEXT_CAP", "Clipped", "anchor", "clip", "location", "middle", "named", "one_line", "visible"]
 
 TEXT_CAP = 20_000
 """Characters of one text that a report shows at most; what lies beyond is counted in a note."""
@@ -51,6 +51,12 @@ def middle(text: str, limit: int) -> str:
         return line
     tail = (limit - 1) * 2 // 3
     return line[: limit - 1 - tail] + "…" + line[-tail:]
+
+
+def location(path: str, line: int | None, pointer: str | None) -> str:
+    """`runs.jsonl:3 /messages/0`, as far as each part is known."""
+    where = one_line(path) + ("" if line is None else f":{line}")
+    return f"{where} {one_line(pointer)}".strip() if pointer else where
 
 
 def named(names: Sequence[str], most: int = NAMED) -> str:

@@ -13,7 +13,7 @@ from likewise.evaluation.results import Evaluation, JudgeUse
 from likewise.evaluation.uncertain import Uncertain
 from likewise.metrics.bounds import Bound
 from likewise.metrics.divergence import largest_divergence
-from likewise.report.text import named, one_line
+from likewise.report.text import location, named, one_line
 from likewise.scoring.results import Fork, ForkCause, ForkKind, GroupScore
 
 __all__ = [
@@ -275,12 +275,6 @@ def reasons(records: Iterable[Excluded]) -> list[tuple[str, int, Excluded]]:
         first.setdefault(reason, record)
         counts[reason] += 1
     return [(reason, count, first[reason]) for reason, count in counts.most_common()]
-
-
-def location(path: str, line: int | None, pointer: str | None) -> str:
-    """`runs.jsonl:3 /messages/0`, as far as each part is known."""
-    where = one_line(path) + ("" if line is None else f":{line}")
-    return f"{where} {one_line(pointer)}".strip() if pointer else where
 
 
 def judge_lines(use: JudgeUse, limit: int = 0) -> list[str]:

@@ -78,7 +78,7 @@ async def analyze(service: Service, wanted: AnalyzeIn, caller: str) -> tuple[str
         runs=wanted.runs,
         escalate_threshold=wanted.escalate_threshold,
         error=wanted.error,
-        budget_runs=wanted.budget_runs,
+        **wanted.model_dump(include={"budget_runs"}, exclude_unset=True),
         deadline=wanted.deadline,
         critical_threshold=wanted.critical_threshold,
         attempts=3,

@@ -73,11 +73,14 @@ def policy_of(settings: PolicySettings) -> Policy:
         ValueError: Numbers that cannot be together, as an error that the budget cannot reach.
     """
     most: dict[str, Any] = {} if settings.runs is None else {"runs": settings.runs, "escalate_runs": settings.runs}
+    budget = settings.budget_runs
+    if settings.mode is ProxyMode.SEQUENTIAL and settings.runs and "budget_runs" not in settings.model_fields_set:
+        budget = settings.runs
     return Policy(
         settings.mode.value,  # type: ignore[arg-type] # a word is what it takes, and checks
         escalate_threshold=settings.escalate_threshold,
         error=settings.error,
-        budget=settings.budget_runs,
+        budget=budget,
         **most,
     )
 

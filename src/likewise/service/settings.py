@@ -141,7 +141,7 @@ class PolicySettings(Part):
         runs: Runs of a request; the mode's own number where None.
         escalate_threshold: Adaptive: stop after two runs only above this reliability.
         error: Sequential: probability of naming an answer that is not the most frequent.
-        budget_runs: Sequential: most runs.
+        budget_runs: Sequential: most runs, in place of `runs`.
         critical_threshold: Contradiction scores above it are critical.
         critical: On a critical contradiction.
         low: On a reliability below `min_reliability`.

@@ -15,7 +15,6 @@ from likewise.service.security.keys import (
     UnknownKeyError,
     create_key,
     looks_like_key,
-    token_of,
 )
 
 
@@ -176,11 +175,3 @@ def test_our_keys_are_told_from_those_of_others():
     assert looks_like_key("lw_abc")
     assert KeyRing.looks_like_key("lw_")
     assert not looks_like_key("sk-abc")
-
-
-@pytest.mark.parametrize(
-    ("header", "token"),
-    [("Bearer abc", "abc"), ("bearer  abc ", "abc"), ("Basic abc", None), ("Bearer", None), ("", None), (None, None)],
-)
-def test_a_token_stands_behind_bearer(header, token):
-    assert token_of(header) == token

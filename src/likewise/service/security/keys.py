@@ -29,7 +29,6 @@ __all__ = [
     "UnknownKeyError",
     "create_key",
     "looks_like_key",
-    "token_of",
 ]
 
 _SHAPE = re.compile(r"lw_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})")
@@ -230,9 +229,3 @@ class KeyRing:
         except StoreUnavailableError:
             return now
         return now
-
-
-def token_of(authorization: str | None) -> str | None:
-    """What an `Authorization: Bearer ...` header carries; None where there is none."""
-    kind, _, token = (authorization or "").partition(" ")
-    return token.strip() or None if kind.lower() == "bearer" else None
