@@ -146,7 +146,7 @@ wheel: $(RELEASE_READY)
 
 # The wheel in an empty environment, away from the repository; EXTRAS='llm serve' tries these alone, too.
 wheel-check: wheel
-	PIP_CONSTRAINT=$(CURDIR)/tools/release/constraints.txt $(RELEASE)/bin/python tools/release/wheel_check.py dist/likewise-*.whl $(if $(EXTRAS),--extras $(EXTRAS))
+	PIP_CONSTRAINT=$(CURDIR)/tools/release/constraints.txt $(RELEASE)/bin/python tools/release/wheel_check.py dist/likewise-*.whl --out benchmarks/results/wheel.json $(if $(EXTRAS),--extras $(EXTRAS))
 
 # The README from top to bottom in an empty environment, with the time of each step: docs/first_ten_minutes.md. Minutes.
 transcript: $(READY) wheel
@@ -170,7 +170,7 @@ figures: $(READY)
 
 # Share of lines that the fast tests reach, floor by floor.
 coverage: $(READY)
-	$(BIN)/python tools/coverage_by_floor.py
+	$(BIN)/python tools/coverage_by_floor.py --out benchmarks/results/coverage.json
 
 # Changes metrics and asks whether a test notices: make mutation MODULES='pass_k entropy' SHARE=0.1 for a tenth of the changes.
 mutation: $(READY)

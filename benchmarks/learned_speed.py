@@ -4,6 +4,10 @@ python benchmarks/learned_speed.py [--fit] [--runs 120] [--quick]
 
 Where other work shares the cores, the wall times are weak; processor seconds stand beside them. Training is on the
 scale of the paper: 13 tasks of 30 runs of 12 turns, synthetic texts, after encoding.
+
+What the encoder must do for a turn is counted, too: its tokens times the operations of its matrices. Beside the
+operations that the processor does in a second of its time (a float32 product of NumPy's, and the encoder itself) that
+says how many turns a second this machine can reach at all.
 """
 
 from __future__ import annotations
@@ -11,18 +15,23 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from importlib.resources import as_file, files
 
 import numpy as np
 from common import rollout_file, save
 
 from likewise.backends.onnx_encoder import embedded_encoder
-from likewise.core.rollout import Action, Observation, Turn
+from likewise.backends.onnx_session import load_tokenizer
+from likewise.core.rollout import Action, Observation, Rollout, Turn
+from likewise.core.state_text import action_text, observation_text
 from likewise.formats.registry import read_rollouts
 from likewise.learned.checkpoint import Checkpoint
 from likewise.learned.forward import weight_shapes
 from likewise.learned.model import RSDModel
 from likewise.learned.state_encoding import STATE_ENCODING_VERSION, state_width
 
+OPERATIONS_A_TOKEN = 2 * 6 * 12 * 384**2
+"""Of the encoder's matrices, two a weight: 6 layers of 12 squares of 384 (all-MiniLM-L6-v2); attention comes on top."""
 WORDS = ("the", "flight", "is", "booked", "for", "you", "on", "monday", "from", "boston", "to", "denver", "with", "one")
 
 
@@ -77,6 +86,7 @@ def new_turn(model: RSDModel, repeats: int) -> dict[str, float]:
 def end_to_end(model: RSDModel, most: int | None) -> dict[str, float]:
     """Turns a second over recorded runs, texts embedded once each, nothing cut off."""
     runs = [run for run in read_rollouts([rollout_file()]) if run.valid][:most]
+    tokens = tokens_of(runs)
     began, processor = time.perf_counter(), time.process_time()
     scored = 0
     for run in runs:
@@ -90,6 +100,36 @@ def end_to_end(model: RSDModel, most: int | None) -> dict[str, float]:
         "processor_seconds": round(processor, 2),
         "turns_a_second": round(scored / seconds, 1),
         "turns_a_processor_second": round(scored / processor, 1),
+        **ceiling(tokens, scored, processor),
+    }
+
+
+def tokens_of(runs: list[Rollout]) -> int:
+    """Tokens of the texts that are embedded, each text once, none cut off."""
+    texts = {observation_text(seen) for run in runs for turn in run.turns for seen in turn.observations}
+    texts |= {action_text(turn.action) for run in runs for turn in run.turns}
+    texts |= {observation_text(seen) for run in runs for seen in run.last_observations}
+    with as_file(files("likewise.models") / "encoder" / "tokenizer.json") as path:
+        tokenizer = load_tokenizer(path)
+    return sum(len(tokenizer.encode(text).ids) for text in texts)
+
+
+def ceiling(tokens: int, turns: int, processor: float) -> dict[str, float]:
+    """Operations that a turn needs, what was reached, and what a float32 product reaches on the same processor."""
+    side, rng = 768, np.random.default_rng(0)
+    a, b = (rng.random((side, side), dtype=np.float32) for _ in range(2))
+    a @ b
+    began = time.process_time()
+    for _ in range(20):
+        a @ b
+    product = 20 * 2 * side**3 / (time.process_time() - began)
+    a_turn = tokens / turns * OPERATIONS_A_TOKEN
+    return {
+        "tokens_a_turn": round(tokens / turns, 1),
+        "billion_operations_a_turn": round(a_turn / 1e9, 2),
+        "encoder_billion_operations_a_processor_second": round(tokens * OPERATIONS_A_TOKEN / processor / 1e9, 1),
+        "float32_product_billion_operations_a_processor_second": round(product / 1e9, 1),
+        "billion_operations_a_second_for_40_turns": round(40 * a_turn / 1e9, 1),
     }
 
 

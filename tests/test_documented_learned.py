@@ -29,6 +29,17 @@ def test_every_baseline_and_variant_measured_on_held_out_tasks_has_its_row(page)
         assert f"| {name} | {row['spearman']:.2f} [{low:.2f}, {high:.2f}] | {row['mae']:.2f} | {failure} |" in page
 
 
+def test_what_can_be_foretold_at_all_has_its_rows(page):
+    found = results("limits")
+    for name, row in found["runs_themselves"].items():
+        low, high = row["spearman_95"]
+        assert f"| {name} | {row['spearman']:.2f} [{low:.2f}, {high:.2f}] | {row['mae']:.2f} |" in page
+    curve = found["by_training_tasks"]
+    assert f"| tasks | {' | '.join(curve)} |" in page
+    for name in next(iter(curve.values())):
+        assert f"| {name} | {' | '.join(format(row[name]['spearman'], '.2f') for row in curve.values())} |" in page
+
+
 def test_every_setting_compared_with_the_exact_value_has_its_row(page):
     for name, row in results("oracle")["settings"].items():
         assert f"| {name} | {row['seeds']} | {row['mae']:.2f} | {row['spearman']:.2f} | {row['bias']:+.2f} |" in page

@@ -1,6 +1,6 @@
 """Share of statements that the fast tests reach, floor by floor, top floor first.
 
-Run from the repository's environment: python tools/coverage_by_floor.py [--data FILE] [pytest arguments]
+Run from the repository's environment: python tools/coverage_by_floor.py [--data FILE] [--out FILE] [pytest arguments]
 """
 
 from __future__ import annotations
@@ -61,6 +61,19 @@ def table(by_room: Mapping[str, tuple[int, int]]) -> str:
     return "\n".join(lines)
 
 
+def by_floor(by_room: Mapping[str, tuple[int, int]]) -> dict[str, dict[str, float]]:
+    """Statements reached, statements and their share, of each floor and of all; a floor without any is left out."""
+    sums = {floor: [by_room.get(room, (0, 0)) for room in names] for floor, names in FLOORS}
+    sums["all"] = list(by_room.values())
+    found = {}
+    for floor, parts in sums.items():
+        reached, there = (sum(column) for column in zip(*parts, strict=True)) if parts else (0, 0)
+        if there:
+            name = floor if floor == "all" else f"floor {floor}"
+            found[name] = {"reached": reached, "statements": there, "share": reached / there}
+    return found
+
+
 def measured(arguments: list[str], folder: Path) -> Mapping[str, Any]:
     """Run the tests under coverage; a failed test ends this."""
     settings = folder / "settings"
@@ -84,12 +97,17 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a JSON report that coverage wrote earlier")
+    parser.add_argument("--out", type=Path, help="write the shares as JSON, too")
     options, rest = parser.parse_known_args()
     if options.data:
-        print(table(rooms(json.loads(options.data.read_text(encoding="utf-8")))))
-        return
-    with tempfile.TemporaryDirectory() as name:
-        print(table(rooms(measured(rest, Path(name)))))
+        found = rooms(json.loads(options.data.read_text(encoding="utf-8")))
+    else:
+        with tempfile.TemporaryDirectory() as name:
+            found = rooms(measured(rest, Path(name)))
+    print(table(found))
+    if options.out:
+        rows = {"tests": " ".join(["make test", *rest]), **by_floor(found)}
+        options.out.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -199,6 +199,7 @@ def main() -> None:
         rows = {
             "tool": f"mutmut {version('mutmut')}",
             "all": summary(modules),
+            "not_tried": [name for name in there if name not in modules],
             "by_module": dict(sorted(modules.items())),
         }
         options.out.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

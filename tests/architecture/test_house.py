@@ -98,7 +98,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "cli/options.py": "a part of every command; tests/cli and e2e",
     "cli/progress.py": "tests/cli and e2e",
     "cli/report.py": "tests/cli and e2e",
-    "cli/targets.py": "a part of every command; tests/cli and e2e",
 }
 """Modules without a test file of their own, and where they are tested."""
 

@@ -90,6 +90,22 @@ def test_the_simulated_error_is_at_most_the_stated_one_for_every_agent_and_the_p
     assert "takes fewer runs than five only for agents that always say the same" in " ".join(page.split())
 
 
+def test_what_the_page_says_of_summaries_is_what_was_measured(page):
+    domains = results("grounding")["domains"]
+    rule = {
+        (judge, name): domain[f"sentences_{judge}"]["no_sentence_contradicted"]
+        for name, domain in domains.items()
+        for judge in ("directed_nli", "action_judge")
+    }
+    assert all(rule[judge, "all"]["low"] > 0.5 for judge in ("directed_nli", "action_judge"))
+    assert all(rule[judge, "all"]["low"] > domains["all"]["lexical_overlap"]["high"] for judge, _ in rule)
+    told = {name for (judge, name), found in rule.items() if judge == "directed_nli" and found["low"] > 0.5}
+    assert told == {"samsum", "sales_call", "all"}
+    statuses = domains["all"]["statuses_directed_nli"]
+    words = f"of {sum(statuses.values()):,} claims the directed NLI finds {statuses['not found']:,} nowhere"
+    assert words in " ".join(page.split())
+
+
 def test_what_the_page_says_of_false_sentences_about_tool_outputs_is_what_was_measured(page):
     found = results("grounding_tools")
     said = found["statuses"]["layer"]
@@ -98,6 +114,7 @@ def test_what_the_page_says_of_false_sentences_about_tool_outputs_is_what_was_me
     false = found["judged"]["swapped"] + found["judged"]["other run"]
     told = f"None of {false} false sentences was taken for supported; of {made} true ones {supported} were"
     ahead = found["balanced_accuracy"]["layer more than lexical overlap"]
-    more = f"counting shared words by {ahead['value']:.3f} [{ahead['low']:.3f}, {ahead['high']:.3f}]"
+    more = f"beats counting shared words by {ahead['value']:.3f} [{ahead['low']:.3f}, {ahead['high']:.3f}]"
+    assert (ahead["low"] <= 0) is ("which chance alone could just make" in " ".join(page.split()))
     assert told in " ".join(page.split())
     assert more in " ".join(page.split())

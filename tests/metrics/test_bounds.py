@@ -44,22 +44,25 @@ def test_bounds_match_values_worked_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("bound", "message"),
+    ("call", "message"),
     [
-        (trajectory_agreement(0.5, 0.5), "empty: U = 0.5 is not below delta = 0.5"),
-        (trajectory_agreement_at_root(1.0), "empty: U = 1 is not below 1"),
-        (immediate_contradiction(1.2), "empty: U = 1.2 is not below 1"),
-        (dominant_class(0.5), "empty: 1 - 2U is not above 0 at U = 0.5"),
-        (dominant_class_sharp(0.25), "a majority is guaranteed only for U < 1/4, got U = 0.25"),
-        (error_band(0.5, 0.5, 0.8), "the whole range of U"),
-        (average_case_band(np.array([]), 0.8), "measured at no turn"),
+        (lambda: trajectory_agreement(0.5, 0.5), "empty: U = 0.5 is not below delta = 0.5"),
+        (lambda: trajectory_agreement_at_root(1.0), "empty: U = 1 is not below 1"),
+        (lambda: immediate_contradiction(1.2), "empty: U = 1.2 is not below 1"),
+        (lambda: dominant_class(0.5), "empty: 1 - 2U is not above 0 at U = 0.5"),
+        (lambda: dominant_class_sharp(0.25), "a majority is guaranteed only for U < 1/4, got U = 0.25"),
+        (lambda: error_band(0.5, 0.5, 0.8), "the whole range of U"),
+        (lambda: average_case_band(np.array([]), 0.8), "the judge's error was measured at no turn"),
     ],
 )
-def test_a_bound_that_says_nothing_has_a_reason_and_no_number(bound, message):
+def test_a_bound_that_says_nothing_has_a_reason_and_no_number(call, message):
+    bound = call()
     assert not bound.defined
     assert bound.value is None
     assert message in bound.reason
     assert bound.as_json()["reason"] == bound.reason
+    at_least = bound.name.startswith("probability of the dominant class")
+    assert bound.direction is (Direction.AT_LEAST if at_least else Direction.AT_MOST)
 
 
 @given(st.floats(0, 0.2499), st.floats(0, 0.2499))
@@ -81,6 +84,7 @@ def test_an_estimate_enters_with_its_upper_limit_and_says_so(bound):
     assert bound(0.1).basis is Basis.GIVEN
     assert bound(estimate, conservative=False).value == bound(0.05).value
     assert bound(estimate, conservative=False).basis is Basis.ESTIMATE
+    assert bound(estimate, conservative=False).reason is bound(estimate).reason is bound(0.1).reason is None
 
 
 @pytest.mark.parametrize("bound", ALL)
@@ -105,35 +109,36 @@ DOMINANT = "probability of the dominant class of actions"
 
 
 @pytest.mark.parametrize(
-    ("bound", "name", "direction", "basis"),
+    ("call", "name", "direction", "basis"),
     [
         (
-            trajectory_agreement(0.1, 0.5),
+            lambda: trajectory_agreement(0.1, 0.5),
             "probability that two rollouts diverge by 0.5 or more",
             "at most",
             Basis.GIVEN,
         ),
         (
-            trajectory_agreement_at_root(0.1),
+            lambda: trajectory_agreement_at_root(0.1),
             "probability that two rollouts diverge by the root of U or more",
             "at most",
             Basis.GIVEN,
         ),
-        (immediate_contradiction(0.1), CONTRADICT, "at most", Basis.GIVEN),
-        (immediate_contradiction(2.0), CONTRADICT, "at most", Basis.GIVEN),
-        (dominant_class(0.1), DOMINANT, "at least", Basis.GIVEN),
-        (dominant_class_sharp(0.1), f"{DOMINANT}, sharp", "at least", Basis.GIVEN),
-        (error_band(0.1, 0.1, 0.5), "error of U by the theorem", "at most", Basis.GIVEN),
-        (error_band(1.0, 1.0, 0.5), "error of U by the theorem", "at most", Basis.GIVEN),
+        (lambda: immediate_contradiction(0.1), CONTRADICT, "at most", Basis.GIVEN),
+        (lambda: immediate_contradiction(2.0), CONTRADICT, "at most", Basis.GIVEN),
+        (lambda: dominant_class(0.1), DOMINANT, "at least", Basis.GIVEN),
+        (lambda: dominant_class_sharp(0.1), f"{DOMINANT}, sharp", "at least", Basis.GIVEN),
+        (lambda: error_band(0.1, 0.1, 0.5), "error of U by the theorem", "at most", Basis.GIVEN),
+        (lambda: error_band(1.0, 1.0, 0.5), "error of U by the theorem", "at most", Basis.GIVEN),
         (
-            average_case_band(np.array([0.1]), 0.5),
+            lambda: average_case_band(np.array([0.1]), 0.5),
             "mean error of U from the judge's mean error, not a theorem",
             "at most",
             Basis.ESTIMATE,
         ),
     ],
 )
-def test_a_bound_says_what_it_bounds_from_which_side_and_by_what(bound, name, direction, basis):
+def test_a_bound_says_what_it_bounds_from_which_side_and_by_what(call, name, direction, basis):
+    bound = call()
     assert (bound.name, bound.direction, bound.basis) == (name, direction, basis)
 
 

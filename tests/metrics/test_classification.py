@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.metrics.classification import ClassScore, accuracy, class_scores, confusion_matrix, macro_f1
+from likewise.metrics.classification import (
+    ClassScore,
+    accuracy,
+    class_scores,
+    confusion_matrix,
+    macro_f1,
+    mean_distance_error,
+)
 
 # rows: truth; columns: guess
 MATRIX = np.array([[5, 1, 0], [2, 3, 1], [0, 0, 0]])
@@ -48,9 +55,29 @@ def test_a_class_that_is_never_found_counts_zero():
     assert macro_f1(np.array([[4, 0], [1, 0]])).value == pytest.approx((8 / 9 + 0) / 2)
 
 
+def test_the_error_of_distances_is_half_a_step_for_a_neighbour_and_one_for_the_opposite():
+    # Four of twelve rows are one class off: 4 * 0.5 / 12.
+    assert mean_distance_error(MATRIX).value == pytest.approx(2 / 12)
+    # Of ten rows one equivalent pair is called contradictory, and one contradictory pair neutral: (1 + 0.5) / 10.
+    assert mean_distance_error(np.array([[4, 0, 1], [0, 2, 0], [0, 1, 2]])).value == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("figure", [macro_f1, mean_distance_error])
+def test_an_interval_is_that_of_rows_drawn_with_replacement(figure):
+    matrix = np.array([[50, 10, 2], [8, 40, 5], [1, 6, 30]])
+    rows = np.repeat(np.arange(9), matrix.ravel())
+    drawn = np.random.default_rng(3).choice(rows, (2000, len(rows)))
+    each = [figure(np.bincount(row, minlength=9).reshape(3, 3), resamples=1).value for row in drawn]
+    found = figure(matrix, confidence=0.9)
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(each, (0.05, 0.95))), abs=0.008)
+    assert found.n == 152
+
+
 def test_without_rows_there_is_a_reason_and_no_number():
     nothing = np.zeros((3, 3), dtype=np.int64)
-    assert accuracy(nothing).reason == macro_f1(nothing).reason == "no pair was judged"
+    for figure in (accuracy, macro_f1, mean_distance_error):
+        assert figure(nothing).reason == "no pair was judged"
+        assert (figure(nothing).value, figure(nothing).n) == (None, 0)
 
 
 def test_the_same_seed_gives_the_same_interval():
@@ -77,6 +104,7 @@ def test_scores_equal_their_definition_row_by_row(rows):
     matrix = confusion_matrix(truth, guess, 3)
     assert macro_f1(matrix, resamples=1).value == pytest.approx(plain_macro_f1(rows))
     assert accuracy(matrix).value == pytest.approx(np.mean(truth == guess))
+    assert mean_distance_error(matrix, resamples=1).value == pytest.approx(np.mean(np.abs(truth - guess)) / 2)
 
 
 @given(labels)

@@ -65,6 +65,8 @@ def test_divergence_behind_the_fork_matches_a_share_worked_by_hand():
     # From turn 1 at gamma 0.5: 0.25, 1.5, 1.0; runs 0 and 1 stay together at the fork.
     share = divergence_behind_fork(turns, pairs, np.array([0, 0, 1]), 1, 0.5)
     assert share == pytest.approx(2.5 / 2.75)
+    # Which number a class has says nothing: the others may be the later one, too.
+    assert divergence_behind_fork(turns, pairs, np.array([1, 1, 0]), 1, 0.5) == pytest.approx(2.5 / 2.75)
 
 
 def test_pairs_without_a_class_at_the_fork_did_not_separate_there():

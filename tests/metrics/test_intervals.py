@@ -12,6 +12,7 @@ from scipy import stats
 
 from likewise.metrics.intervals import (
     clopper_pearson,
+    largest_class_p,
     lower_share_limit,
     pair_evidence,
     pair_mean_limits,
@@ -197,6 +198,23 @@ def test_the_upper_tail_is_that_of_the_binomial_distribution(n, share, data):
     assert upper_tail(successes, n, share) == pytest.approx(stats.binom.sf(successes - 1, n, share), abs=1e-12)
 
 
+def test_five_runs_that_are_all_alike_have_the_p_value_worked_by_hand():
+    assert largest_class_p(5, 5, 0.8) == pytest.approx(0.8**5 + 0.2**5)
+
+
+@pytest.mark.parametrize(("alike", "runs", "share"), [(5, 6, 0.8), (4, 6, 0.6), (7, 7, 0.9)])
+def test_it_is_the_chance_that_either_of_two_classes_comes_so_often(alike, runs, share):
+    chance = 0.0
+    for ends in product((True, False), repeat=runs):
+        if max(sum(ends), runs - sum(ends)) >= alike:
+            chance += math.prod(share if end else 1 - share for end in ends)
+    assert largest_class_p(alike, runs, share) == pytest.approx(chance)
+
+
+def test_a_p_value_of_few_alike_is_one_and_not_more():
+    assert largest_class_p(1, 3, 0.8) == 1.0
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -204,6 +222,9 @@ def test_the_upper_tail_is_that_of_the_binomial_distribution(n, share, data):
         (lambda: clopper_pearson(1, 0), "at least one trial"),
         (lambda: clopper_pearson(3, 2), r"successes lie in \[0, 2\], got 3"),
         (lambda: clopper_pearson(1, 2, 1.0), r"a confidence lies in \(0, 1\)"),
+        (lambda: clopper_pearson(1, 2, 0.0), r"a confidence lies in \(0, 1\)"),
+        (lambda: largest_class_p(2, 3, 0.5), r"lies in \(0.5, 1\), got 0.5"),
+        (lambda: largest_class_p(2, 3, 1.0), r"lies in \(0.5, 1\), got 1"),
     ],
 )
 def test_what_has_no_answer_is_refused_with_the_reason(call, message):

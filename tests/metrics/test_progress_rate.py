@@ -36,7 +36,8 @@ def test_the_variation_of_two_trials_uses_the_sample_deviation():
     estimate = coefficient_of_variation(np.array([0.96, 1.04]))
     assert estimate.value == pytest.approx(0.0566, abs=5e-5)  # 0.04 would be the population form
     assert estimate.low is None
-    assert "two trials" in estimate.reason
+    assert estimate.reason == "two trials: an interval needs at least three"
+    assert estimate.n == 2
 
 
 @given(curves, st.integers(0, 4))
@@ -76,7 +77,11 @@ def test_variation_does_not_depend_on_the_unit(values, scale):
 
 
 def test_variation_without_trials_or_spread_gives_reasons():
-    assert "at least two" in coefficient_of_variation(np.array([0.5])).reason
+    one, rare = coefficient_of_variation(np.array([0.5])), coefficient_of_variation(np.array([0.0, 0.0, 1.0]))
+    assert (one.value, one.n) == (None, 1)
+    assert one.reason == "1 trial(s): variation needs at least two"
+    assert (rare.low, rare.n) == (None, 3)
+    assert (coefficient_of_variation(np.zeros(4)).value, coefficient_of_variation(np.zeros(4)).n) == (None, 4)
     assert coefficient_of_variation(np.array([])).value is None
     assert coefficient_of_variation(np.array([0.5, 0.5, 0.5])).value == 0.0
     assert "changes nothing" in coefficient_of_variation(np.array([0.5, 0.5, 0.5])).reason
@@ -94,6 +99,7 @@ def test_common_support_names_the_tasks_left_out():
     mask, left_out = common_support(auc)
     assert mask.tolist() == [True, False, True, False]
     assert left_out == (1, 3)
+    assert common_support(np.array([[[1.0, 0.0]]])) == (np.array([True]), ())  # all of the way is progress, too
 
 
 @pytest.mark.parametrize(

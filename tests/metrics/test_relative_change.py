@@ -14,6 +14,7 @@ def test_a_change_is_that_of_the_means():
     assert estimate.value == pytest.approx(0.6 / 1.0 - 1)
     assert estimate.low is None
     assert "2 tasks" in estimate.reason
+    assert estimate.n == 2
     assert relative_change(np.array([1.0]), np.array([1.0])).reason.startswith("one task")
 
 

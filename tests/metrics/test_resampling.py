@@ -76,6 +76,7 @@ def test_a_jackknife_without_spread_gives_a_reason():
     estimate = jackknife_estimate(0.5, np.array([0.5, 0.5, 0.5]), (0.0, 1.0))
     assert (estimate.value, estimate.low) == (0.5, None)
     assert "changes nothing" in estimate.reason
+    assert estimate.n == 3
 
 
 @given(st.integers(3, 6), st.data())
@@ -157,18 +158,22 @@ def test_bootstrap_of_few_tasks_claims_no_interval(n):
     assert estimate.value == pytest.approx(0.5)
     assert estimate.low is None
     assert f"{n} tasks" in estimate.reason
+    assert estimate.n == n
 
 
 def test_bootstrap_gives_reasons_where_resampling_cannot_tell():
     assert "one task" in bootstrap_mean(np.array([0.3])).reason
-    assert "one value" in bootstrap_mean(np.full(6, 0.3)).reason
+    flat, nothing = bootstrap_mean(np.full(6, 0.3)), bootstrap_mean(np.array([]))
+    assert (flat.value, flat.n) == (0.3, 6)
+    assert flat.reason == "all 6 tasks have one value: resampling shows no spread"
+    assert (nothing.value, nothing.n, nothing.reason) == (None, 0, "no task was measured")
     assert bootstrap_mean(np.full(6, 0.3)).value == 0.3
     assert not bootstrap_mean(np.array([])).defined
 
 
 def test_a_share_of_nothing_is_undefined():
     share = wilson_share(0, 0, "pair")
-    assert share.reason == "no pair was measured"
+    assert (share.value, share.n, share.reason) == (None, 0, "no pair was measured")
     assert wilson_share(3, 4, "pair").value == 0.75
 
 

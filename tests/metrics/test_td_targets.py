@@ -19,35 +19,46 @@ def target(distance, turn, lengths, cut=(False, False), n=2, gamma=0.5, policy=A
 
 
 @pytest.mark.parametrize(
-    ("case", "expected"),
+    ("call", "expected"),
     [
         # Two turns measured, then guessed from the states two turns on: 1 + 0.5 * 0.5.
-        (target([1, 0.5, 1, 1, 1], 0, (5, 5)), (1.25, 2, 2)),
+        (lambda: target([1, 0.5, 1, 1, 1], 0, (5, 5)), (1.25, 2, 2)),
         # Both end at turn 3: from turn 1 on there are two turns and no state after them.
-        (target([1, 0.5, 1], 1, (3, 3)), (1.0, 0, 0)),
+        (lambda: target([1, 0.5, 1], 1, (3, 3)), (1.0, 0, 0)),
         # One ended at turn 2, the other goes on to turn 5: 0.5, then END against an action at turns 2, 3, 4.
-        (target([0, 0.5, 1, 1, 1], 1, (2, 5)), (0.5 + 0.5 + 0.25 + 0.125, 0, 0)),
+        (lambda: target([0, 0.5, 1, 1, 1], 1, (2, 5)), (0.5 + 0.5 + 0.25 + 0.125, 0, 0)),
         # The same under truncate: nothing after the first END counts.
-        (target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), policy=TRUNCATE), (0.5, 0, 0)),
+        (lambda: target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), policy=TRUNCATE), (0.5, 0, 0)),
         # One was cut after turn 2 (states 0, 1, 2): the last pair of states that was acted from is guessed from.
-        (target([0, 1, 0.5, NAN], 1, (3, 4), cut=(True, False)), (1.0, 1, 1)),
+        (lambda: target([0, 1, 0.5, NAN], 1, (3, 4), cut=(True, False)), (1.0, 1, 1)),
         # At that pair itself the divergence goes on as it stands: 0.5, then gamma times U of the same states.
-        (target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False)), (0.5, 1, 0)),
-        (target([0, 1, 0.5], 2, (3, 3), cut=(True, True)), (0.5, 1, 0)),
+        (lambda: target([0, 1, 0.5, NAN], 2, (3, 4), cut=(True, False)), (0.5, 1, 0)),
+        (lambda: target([0, 1, 0.5], 2, (3, 3), cut=(True, True)), (0.5, 1, 0)),
         # Where the shorter one ended by itself it does not go on: nothing is known but that.
-        (target([0, 1, 1, NAN], 1, (2, 3), cut=(False, True)), None),
-        (target([0, 1, 0.5], 2, (3, 3), cut=(False, True)), None),
+        (lambda: target([0, 1, 1, NAN], 1, (2, 3), cut=(False, True)), None),
+        (lambda: target([0, 1, 0.5], 2, (3, 3), cut=(False, True)), None),
         # Nor is there a target where that last pair could not be judged.
-        (target([0, 1, NAN], 2, (3, 3), cut=(True, True)), None),
+        (lambda: target([0, 1, NAN], 2, (3, 3), cut=(True, True)), None),
         # A pair that could not be judged ends the measured part.
-        (target([0.5, NAN, 1, 1], 0, (4, 4)), (0.5, 1, 1)),
-        (target([0.5, NAN, 1, 1], 1, (4, 4)), None),
+        (lambda: target([0.5, NAN, 1, 1], 0, (4, 4)), (0.5, 1, 1)),
+        (lambda: target([0.5, NAN, 1, 1], 1, (4, 4)), None),
         # There is no pair of states after the shorter run's end.
-        (target([0, 0, 1], 2, (2, 3)), None),
+        (lambda: target([0, 0, 1], 2, (2, 3)), None),
     ],
 )
-def test_targets_match_the_table_worked_by_hand(case, expected):
-    assert case == (None if expected is None else pytest.approx(expected))
+def test_targets_match_the_table_worked_by_hand(call, expected):
+    assert call() == (None if expected is None else pytest.approx(expected))
+
+
+def test_targets_of_a_task_follow_its_policy_and_hold_nothing_where_there_is_no_state():
+    # One run of two turns, one of five, as in the table, a step at a time. Turn 0: 0, then half of the guess at turn 1.
+    # Turn 1 is the last before the shorter run's end: all that follows is known, and under truncate nothing does.
+    task = (np.array([(0, 1)]), np.array([2, 5]), np.zeros(2, dtype=np.bool_), np.full((1, 5), 10.0))
+    absorbed = td_targets(np.array([[0, 0.5, 1, 1, 1]]), *task, n=1, gamma=0.5)
+    assert absorbed == pytest.approx(np.array([[5.0, 0.5 + 0.5 + 0.25 + 0.125, NAN, NAN, NAN]]), nan_ok=True)
+    truncated = td_targets(np.array([[0, 0.5, NAN, NAN, NAN]]), *task, n=1, gamma=0.5, policy=TRUNCATE)
+    assert truncated == pytest.approx(np.array([[5.0, 0.5, NAN, NAN, NAN]]), nan_ok=True)
+    assert absorbed.dtype == np.float64
 
 
 def test_no_target_of_one_pair_reads_another_pair():

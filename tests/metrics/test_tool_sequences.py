@@ -99,6 +99,15 @@ def test_argument_consistency_matches_a_group_worked_by_hand():
     assert estimate.n == 3
 
 
+def test_the_interval_of_a_share_does_not_leave_zero_to_one():
+    # Nine runs book alike and one does not: without it all 36 pairs are equal, without another 28 of 36.
+    calls = [{"book": ["1"]}] * 9 + [{"book": ["2"]}]
+    estimate = argument_consistency(calls)
+    assert estimate.value == pytest.approx(36 / 45)
+    assert estimate.high == 1.0
+    assert argument_consistency([{"book": [str(n)]} for n in (1, 1, 2, 3, 4)]).low == 0.0
+
+
 def test_equal_calls_of_one_tool_are_equal_and_twice_is_not_once():
     assert argument_consistency([{"search": ["x", "x"]}, {"search": ["x", "x"]}]).value == 1.0
     assert argument_consistency([{"search": ["x", "x"]}, {"search": ["x"]}]).value == 0.0
@@ -123,7 +132,8 @@ def test_argument_consistency_equals_counting_pairs(calls):
 
 
 def test_tools_that_no_two_runs_share_have_no_consistency():
-    assert argument_consistency([{"a": ["1"]}, {"b": ["1"]}, {}]).reason == "no tool is called by two runs"
+    estimate = argument_consistency([{"a": ["1"]}, {"b": ["1"]}, {}])
+    assert (estimate.value, estimate.n, estimate.reason) == (None, 0, "no tool is called by two runs")
 
 
 def test_runs_that_share_no_tool_do_not_count_as_evidence():
@@ -133,7 +143,10 @@ def test_runs_that_share_no_tool_do_not_count_as_evidence():
 def test_two_runs_give_a_reason_in_place_of_an_interval():
     estimate = argument_consistency([{"a": ["1"]}, {"a": ["1"]}])
     assert (estimate.value, estimate.low) == (1.0, None)
-    assert "at least three runs" in estimate.reason
+    assert estimate.reason.startswith(
+        "without one of the runs no tool is shared: an interval needs at least three runs"
+    )
+    assert estimate.n == 2
 
 
 def test_paths_are_counted_once_each():

@@ -58,6 +58,7 @@ def test_an_empty_set_against_findings_is_half():
 
 def test_canonical_vectors_match_those_written_by_hand():
     assert canonical_answer_vectors(np.array([4, 2, 4])).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert canonical_answer_vectors(np.array([4, 2, 4])).dtype == np.float64
     root = 1 / math.sqrt(2)
     expected = [[root, root, 0], [0, 0, 1], [0, 0, 0]]
     assert canonical_set_vectors([frozenset("ba"), frozenset("c"), frozenset()]) == pytest.approx(np.array(expected))
@@ -144,7 +145,15 @@ def test_two_runs_leave_almost_everything_open_and_one_run_gives_no_number():
     assert (two.value, two.low, two.high) == pytest.approx((1.0, 0.025, 1.0), abs=1e-4)
     assert not one.defined
     assert "at least two" in one.reason
-    assert not embedding_total_variance(np.array([[1.0, 0.0]])).defined
+    alone = embedding_total_variance(np.array([[1.0, 0.0]]))
+    assert (alone.value, alone.n) == (None, 1)
+    assert alone.reason == "1 measured run(s): total variance needs at least two"
+
+
+def test_opposite_embeddings_that_are_a_little_too_long_differ_by_two_and_not_more():
+    # 1 + 1e-5 is within what counts as length 1; (2 + 2e-5)^2 / 2 would be above 2.
+    two = np.array([[1.00001, 0.0], [-1.00001, 0.0]])
+    assert embedding_total_variance(two).value == 2.0
 
 
 def test_zero_rows_stay_zero():

@@ -91,7 +91,7 @@ cyclic["self"] = cyclic
         (lambda: cyclic, "malformed: the output could not be read: ValueError: Circular reference"),
         (lambda: {"main_answer": "x", "junk": "y" * 10**7}, "too long: the output has 10,000,000 characters"),
         (lambda: {"main_answer": "x", "key_findings": ["One. Two."] * 10**5}, "too long: the output has 1,300,0"),
-        (lambda: call(object()), "malformed: the arguments of a tool call are object, neither an object nor a text"),
+        (lambda: call(object()), "malformed: the arguments of a tool call cannot be written as JSON: Object of"),
         (lambda: call({"a": object()}), "malformed: the arguments of a tool call cannot be written as JSON: Object of"),
         (
             lambda: call({"a": float("nan")}),
@@ -119,6 +119,7 @@ def test_arguments_are_kept_as_json_has_them():
     verdict = LAYER.wrap(lambda query: call({3: (1, 2)})).query("?")
     assert verdict.tool_calls == (ToolCall("pay", {"3": [1, 2]}),)
     assert LAYER.wrap(lambda query: call(None)).query("?").tool_calls == (ToolCall("pay", {}),)
+    assert LAYER.wrap(lambda query: call([1, 2])).query("?").tool_calls == (ToolCall("pay", "[1, 2]"),)
 
 
 class NoWordsError(Exception):
@@ -174,6 +175,11 @@ def test_a_thread_has_nothing_to_close_so_that_generator_exit_ends_its_run():
 def test_an_agent_that_calls_itself_without_end_is_a_failed_run():
     with pytest.raises(AgentError, match="RecursionError"):
         LAYER.wrap(without_end).query("?")
+
+
+def test_a_query_that_cannot_be_copied_says_so():
+    with pytest.raises(AgentError, match="TypeError: the query cannot be copied, and each run is given its own"):
+        LAYER.wrap(lambda query: "Paris.").query({"lock": threading.Lock()})
 
 
 # Loops and threads of its own

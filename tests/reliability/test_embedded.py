@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from likewise.backends.judges import embedded_nli
+from likewise.core.labels import Entailment
 from likewise.reliability.grounding import Grounding
 from likewise.reliability.layer import ReliabilityLayer
 from likewise.reliability.verdict import Decision, Label
@@ -52,7 +55,7 @@ def test_growth_contradicts_contraction_in_every_pair_and_neither_contradicts_it
 
 
 def test_growth_is_one_class_that_speaks_through_its_middle_and_is_refused_all_the_same(layer):
-    """Robust growth is nearest to the rest of growth. Whether contraction is one class hangs on .01 and is not held."""
+    """Robust growth is nearest to the rest of growth. Whether contraction is one class hangs on .07 and is not held."""
     verdict = layer.score(ECONOMY)
     classes = verdict.measurement.classes
     assert classes[0] == classes[2] == classes[4]
@@ -60,6 +63,21 @@ def test_growth_is_one_class_that_speaks_through_its_middle_and_is_refused_all_t
     assert verdict.consensus_answer == ECONOMY[2]
     assert verdict.answer is None
     assert verdict.decision is Decision.REFUSE
+
+
+def test_the_page_says_of_the_five_answers_what_the_judge_says(layer):
+    def shown(probability):
+        return f"{probability:.2f}".removeprefix("0")
+
+    page = " ".join((Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8").split())
+    scores = [pair.score for pair in layer.score(ECONOMY).critical_pairs]
+    assert f"all six pairs across are critical (scores {shown(min(scores))} to {shown(max(scores))})" in page
+    pairs = [(ECONOMY[i], ECONOMY[j]) for i, j in ((0, 4), (0, 2), (2, 4), (1, 3))]
+    ends, near, far, fall = (judgement.forward for judgement in layer.judge.judge(pairs))
+    assert f'1 and 5 are "equivalent" at {shown(ends[Entailment.ENTAILS])}' in page
+    assert f"({shown(near[Entailment.ENTAILS])}, {shown(far[Entailment.ENTAILS])}: classes are chains)" in page
+    against, alike = shown(fall[Entailment.CONTRADICTS]), shown(fall[Entailment.ENTAILS])
+    assert f'"contradictory" at {against} against {alike} for "equivalent"' in page
 
 
 def answer(text, findings, sources):

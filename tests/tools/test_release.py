@@ -309,6 +309,11 @@ def test_coverage_is_summed_room_by_room():
         for name, (reached, there) in counted.items()
     }
     assert coverage.rooms({"files": files}) == {"core": (4, 8), "(top)": (1, 1)}
+    assert coverage.by_floor({"core": (4, 8), "formats": (1, 2), "metrics": (2, 2)}) == {
+        "floor 1": {"reached": 3, "statements": 4, "share": 0.75},
+        "floor 0": {"reached": 4, "statements": 8, "share": 0.5},
+        "all": {"reached": 7, "statements": 12, "share": 7 / 12},
+    }
     text = coverage.table(coverage.rooms({"files": files}))
     assert "0  core          50.0 %  (4 of 8 statements)" in text
     assert "6  cli          nothing measured" in text

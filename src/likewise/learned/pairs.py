@@ -233,7 +233,7 @@ def measured_parts(
     known = np.where(ends, whole, window)
     known[(turns >= both) | (~ends & (steps < 1))] = np.nan
     none = np.isnan(known)
-    return known, *(np.asarray(np.where(none, 0, each), dtype=np.int64) for each in (steps, ahead))
+    return known, np.where(none, 0, steps).astype(np.int64), np.where(none, 0, ahead).astype(np.int64)
 
 
 def _tails(

@@ -22,7 +22,7 @@ from likewise.learned.train import Look, Snapshot
 
 __all__ = ["TrainingFolder"]
 
-FORMAT = "likewise.training/2"
+FORMAT = "likewise.training/1"
 NAME = "training.json"
 
 

@@ -111,7 +111,7 @@ class CallableAgent:
 
     async def run(self, query: Any, info: RunInfo) -> object:  # noqa: ANN401 - a query is the agent's own
         """One output. The query is copied, so that one run cannot change what another is asked."""
-        own = query if isinstance(query, str) else deepcopy(query)
+        own = query if isinstance(query, str) else _copied(query)
         _UNDER_WAY.add(1)
         try:
             return await self._run(own, info)
@@ -162,6 +162,13 @@ class CallableAgent:
         if outcome.problem is not None:
             raise outcome.problem
         return outcome.value
+
+
+def _copied(query: Any) -> Any:  # noqa: ANN401 - a query is the agent's own
+    try:
+        return deepcopy(query)
+    except Exception as problem:  # whatever a foreign object raises: a connection, a lock, a generator
+        raise TypeError(f"the query cannot be copied, and each run is given its own ({problem}); ask data") from problem
 
 
 @dataclass(slots=True)

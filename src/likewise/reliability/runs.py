@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from dataclasses import fields as members
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import Any
 
 from likewise.core.rollout import Action, JsonValue, ToolCall
 from likewise.reliability.fields import (
@@ -247,18 +247,14 @@ def _no_number(name: str) -> None:
 def _arguments(value: object) -> dict[str, JsonValue] | str:
     if value is None:
         return {}
-    if not isinstance(value, str):
-        return _as_json(value, "the arguments of a tool call") if isinstance(value, Mapping) else _refused(value)
-    text = value
+    if isinstance(value, Mapping):
+        return _as_json(value, "the arguments of a tool call")
+    text = value if isinstance(value, str) else json.dumps(_as_json({"": value}, "the arguments of a tool call")[""])
     try:
         parsed = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
         return text
     return parsed if isinstance(parsed, dict) else text
-
-
-def _refused(value: object) -> NoReturn:
-    raise MalformedOutputError(f"the arguments of a tool call are {type(value).__name__}, neither an object nor a text")
 
 
 def _as_json(value: Mapping[str, Any], what: str) -> dict[str, JsonValue]:
