@@ -14,8 +14,9 @@ from jaxtyping import install_import_hook
 # Array shapes and types of the metrics are checked at every call, in tests only.
 install_import_hook("likewise.metrics", "beartype.beartype")
 
-# How long an example takes says something of the machine and nothing of what it tests.
-settings.register_profile("likewise", deadline=None)
+# How long an example takes says something of the machine and nothing of what it tests. Examples are the same each time,
+# so that a red build is red again where it is looked into; `LIKEWISE_EXPLORE=1 make test` draws new ones.
+settings.register_profile("likewise", deadline=None, derandomize="LIKEWISE_EXPLORE" not in os.environ)
 settings.load_profile("likewise")
 
 # A shell has its background jobs ignore Ctrl-C, and their children with them: the tests of it would test nothing.

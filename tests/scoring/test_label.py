@@ -106,6 +106,16 @@ def test_the_one_amount_that_differs_makes_an_equivalence_a_contradiction(judged
     assert labels.of(*pair).rule == ("slots:lone-value" if judged is EQ else "nli")
 
 
+def test_what_takes_an_equivalence_back_is_looked_for_in_equivalences_only(monkeypatch):
+    asked = []
+    monkeypatch.setattr(label, "lone_value", lambda a, b: asked.append((a, b)))
+    same, other = (Action("I am here."), Action("Here I am.")), (Action("I am here."), Action("Go away."))
+    judge = TableJudge({("Here I am.", "I am here."): EQ}, default=NE)
+    labels = settled(judge, same, other)
+    assert [labels.of(*pair).relation for pair in (same, other)] == [EQ, NE]
+    assert asked == [("Here I am.", "I am here.")]
+
+
 def test_a_users_rules_are_the_labellers():
     a, b = calls(call("f", v=[1, 2])), calls(call("f", v=[2, 1]))
     rules = ToolRules(overrides={"list-order": EQ})
