@@ -172,6 +172,7 @@ def test_a_value_that_is_no_rsd_is_refused(bound, u):
         (lambda: trajectory_agreement(0.1, math.inf), "a divergence to stay below is positive"),
         (lambda: immediate_divergence(0.8, 0.4), "sum to at most 1"),
         (lambda: error_band(-0.1, 0.1, 0.8), "errors are at least 0"),
+        (lambda: error_band(0.1, 0.1, 0.8, fitting=-0.1), "errors are at least 0"),
         (lambda: error_band(0.1, 0.1, 1.0), r"a discount lies in \[0, 1\)"),
         (lambda: average_case_band(np.array([1.5]), 0.8), r"mean errors of a judge lie in \[0, 1\]"),
     ],

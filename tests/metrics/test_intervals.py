@@ -54,6 +54,13 @@ def test_runs_that_are_all_alike_leave_the_upper_limit_worked_by_hand(runs, uppe
     assert high >= 1 - 0.025 ** (2 / runs) - 1e-12  # never on the bold side of the edge
 
 
+def test_more_confidence_is_a_wider_interval():
+    # Four runs alike are two pairs of evidence: the upper limit is 1 - alpha^(1/2), half of what is left to a side.
+    for confidence in (0.5, 0.8, 0.95):
+        _, high = limits_of((0,) * 6, 4, confidence)
+        assert high == pytest.approx(1 - math.sqrt((1 - confidence) / 2), abs=1e-3)
+
+
 def test_pairs_that_all_clash_mirror_pairs_that_are_all_alike():
     low, high = limits_of((1.0,) * 6, 4)
     assert (low, high) == pytest.approx((math.sqrt(0.025), 1.0), abs=2e-4)
