@@ -61,8 +61,8 @@ def naive(pairs: list[tuple[str, str]]) -> tuple[list[int], dict[str, float]]:
         rows = []
         for premise, hypothesis in ((a, b), (b, a)):
             states = [judge._read_one(np.array([judge._ids(text)], dtype=np.int64)) for text in (premise, hypothesis)]
-            (raw,) = judge._compare.run(None, {"a": states[0], "b": states[1]})
-            rows.append(tuple(raw[0].tolist()))
+            nli, _ = judge._compare.run(None, {"a": states[0], "b": states[1]})
+            rows.append(tuple(nli[0, judge._order].tolist()))
         relations.append(int(Judgement.from_nli(rows[0], rows[1]).relation))
     seconds = time.perf_counter() - began
     return relations, {"read": judge._read.rows, "compared": judge._compare.rows, "seconds": round(seconds, 2)}

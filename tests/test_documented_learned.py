@@ -50,3 +50,32 @@ def test_the_guarantee_held_as_often_as_it_says(page):
     assert worst["held_minus_confidence_lowest"] >= 0
     assert worst["on_average_true_risk_minus_claim_highest"] <= 0
     assert f"{worst['margin_held_lowest']:.1%}".replace("%", " %") in page
+
+
+def test_the_speeds_are_those_measured_and_the_bars_are_met_or_said_not_to_be(page):
+    found = results("speed")
+    assert f"costs {found['new_turn']['processor_ratio']:.2f} times as much" in page
+    assert found["new_turn"]["processor_ratio"] <= found["bar"]["ratio"]
+    whole = found["end_to_end"]
+    for name, key in (
+        ("turns a processor second", "turns_a_processor_second"),
+        ("the encoder's matrices, 10⁹ operations a turn", "billion_operations_a_turn"),
+        ("the encoder, 10⁹ operations a processor second", "encoder_billion_operations_a_processor_second"),
+        ("40 turns a second would need", "billion_operations_a_second_for_40_turns"),
+    ):
+        assert f"| {name} | {whole[key]} |" in page
+    missed = 2 * whole["turns_a_processor_second"] < found["bar"]["turns_a_second"]
+    assert missed == ("The bar of 40 turns a second is out of reach here" in page)
+    assert f"took {found['fitting']['processor_seconds']:.0f} processor seconds" in page
+
+
+def test_the_bars_against_the_exact_value_are_met_as_it_says(page):
+    found = results("oracle")
+    first, bar = found["settings"]["beta 1/(1-gamma)"], found["bar"]
+    met = (
+        first["mae"] <= bar["mae"]
+        and first["spearman"] >= bar["spearman"]
+        and found["deterministic_largest"] < bar["deterministic_largest"]
+    )
+    assert met == ("All three bars are met" in page)
+    assert f"deterministic agents was {found['deterministic_largest']:.4f}" in page

@@ -176,6 +176,8 @@ def test_what_cannot_be_tested_is_refused():
     ranks = np.array([0.5, 0.5])
     with pytest.raises(ValueError, match=r"a false alarm rate lies in \(0, 1\), got 1.0"):
         change_evidence(ranks, *ONE_DAY, 1.0)
+    with pytest.raises(ValueError, match=r"a false alarm rate lies in \(0, 1\), got 0.0"):
+        change_evidence(ranks, *ONE_DAY, 0.0)
     with pytest.raises(ValueError, match="blocks begin at position 0, ascend"):
         change_evidence(ranks, np.array([1]), np.array([False]), 0.05)
     with pytest.raises(ValueError, match="blocks begin at position 0, ascend"):

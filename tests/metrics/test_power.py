@@ -49,6 +49,11 @@ def test_a_share_of_four_fifths_needs_fourteen_runs_that_agree():
     assert runs_for_share(0.8, 1) == 22
 
 
+def test_where_little_confidence_will_do_a_bare_majority_can():
+    # Four or more of six: .544 for a share of .6, .179 for one of .4, .724 together; of five, three or more: 1.
+    assert runs_for_share(0.6, 2, confidence=0.25) == 6
+
+
 @pytest.mark.parametrize("effect", [0.2, 0.35, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("power", [0.8, 0.9])
 def test_tasks_for_a_difference_agree_with_statsmodels(effect, power):
@@ -62,6 +67,8 @@ def test_a_study_of_the_planned_size_detects_just_the_planned_difference():
     assert detectable_difference(0.3 / math.sqrt(n - 1), n - 1) > 0.1
     # (t_.975 + t_.8) with 29 degrees of freedom: 2.0452 + 0.8542
     assert detectable_difference(1.0, 30) == pytest.approx(2.8994, abs=1e-3)
+    # With four: 2.7764 + 0.9410.
+    assert detectable_difference(1.0, 5) == pytest.approx(3.7174, abs=1e-3)
     assert detectable_difference(1.0, 1) is None
 
 
@@ -90,6 +97,7 @@ def test_no_spread_needs_the_fewest_tasks_and_a_tiny_difference_more_than_there_
         (lambda: tasks_for_difference(1.0, 0.0), "a difference to find is positive"),
         (lambda: tasks_for_difference(1.0, math.nan), "a difference to find is positive"),
         (lambda: tasks_for_difference(1.0, 0.1, power=1.0), "a power lies"),
+        (lambda: tasks_for_difference(1.0, 0.1, alpha=1.0), "a level lies"),
         (lambda: tasks_for_width(1.0, -1.0), "half a width is positive"),
         (lambda: detectable_difference(0.1, 30, alpha=0.0), "a level lies"),
     ],

@@ -29,6 +29,9 @@ def target(distance, turn, lengths, cut=(False, False), n=2, gamma=0.5, policy=A
         (lambda: target([0, 0.5, 1, 1, 1], 1, (2, 5)), (0.5 + 0.5 + 0.25 + 0.125, 0, 0)),
         # The same under truncate: nothing after the first END counts.
         (lambda: target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), policy=TRUNCATE), (0.5, 0, 0)),
+        # Under truncate it is enough that the shorter one ended by itself; where that was cut, it goes on.
+        (lambda: target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), cut=(False, True), policy=TRUNCATE), (0.5, 0, 0)),
+        (lambda: target([0, 0.5, NAN, NAN, NAN], 1, (2, 5), cut=(True, False), policy=TRUNCATE), (0.5, 1, 0)),
         # One was cut after turn 2 (states 0, 1, 2): the last pair of states that was acted from is guessed from.
         (lambda: target([0, 1, 0.5, NAN], 1, (3, 4), cut=(True, False)), (1.0, 1, 1)),
         # At that pair itself the divergence goes on as it stands: 0.5, then gamma times U of the same states.

@@ -54,6 +54,16 @@ def test_permutation_p_of_many_tasks_agrees_with_scipy():
     assert ours == paired_permutation_p(differences, resamples=4000, seed=1)
 
 
+def test_where_no_task_differs_nothing_is_found_however_many_tasks_there_are():
+    assert paired_permutation_p(np.zeros(5)) == 1.0  # enumerated
+    assert paired_permutation_p(np.zeros(30), resamples=50) == 1.0  # drawn
+
+
+def test_one_drawn_pattern_makes_two_with_the_observed_one():
+    # Thirty tasks that all rose by 1: a drawn pattern gives as much twice in 2^30.
+    assert paired_permutation_p(np.ones(30), resamples=1) == 0.5
+
+
 # Two versions of an agent on one task
 
 

@@ -22,7 +22,7 @@ def _key(monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-def choices(*texts, tool_calls=None):
+def choices(*texts, tool_calls=None, reason="stop"):
     """A chat completion with so many choices."""
     messages = [{"role": "assistant", "content": text, "tool_calls": tool_calls} for text in texts]
     body = {
@@ -30,7 +30,7 @@ def choices(*texts, tool_calls=None):
         "object": "chat.completion",
         "created": 0,
         "model": "m",
-        "choices": [{"index": i, "message": m, "finish_reason": "stop"} for i, m in enumerate(messages)],
+        "choices": [{"index": i, "message": m, "finish_reason": reason} for i, m in enumerate(messages)],
         "usage": {"prompt_tokens": 10, "completion_tokens": 7 * len(texts), "total_tokens": 10 + 7 * len(texts)},
     }
     return Reply(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
@@ -52,6 +52,13 @@ def test_five_samples_by_one_request():
     assert verdict.runs_agreed == "5/5"
     # the request's tokens are entered once: 10 read, 5 * 7 written
     assert verdict.metadata["usage"] == {"input_tokens": 10, "output_tokens": 35}
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_answer_that_was_cut_off_is_no_answer(reason):
+    with serving(lambda request: choices(*["The refund is not"] * request.body.get("n", 1), reason=reason)) as server:
+        with pytest.raises(AgentError, match=f"cut off: .*finish_reason {reason}"):
+            ask(server)
 
 
 def test_an_endpoint_that_heeds_no_n_is_asked_for_the_rest_one_by_one_and_not_again():

@@ -269,3 +269,16 @@ def test_two_directions_are_asked_as_a_pair_of_texts():
     layer(judge=Keeping()).score([YES, harm])
     assert layer(judge=Lopsided()).score([YES, harm]).contradiction_score == pytest.approx(0.9)
     assert layer(judge=Lopsided()).score([harm, YES]).contradiction_score == pytest.approx(0.9)
+
+
+def test_where_no_answer_can_be_made_out_nothing_is_flagged_for_use():
+    """Three answers that nobody here can read: to flag is to hand out, and there is nothing to hand out."""
+    german = ["Die Rückgabe ist innerhalb von dreißig Tagen möglich.", "Nein, eine Rückgabe ist leider ausgeschlossen."]
+    verdict = ReliabilityLayer(encoder=LetterEncoder()).score([*german, german[0]])
+    assert (verdict.answer, verdict.decision) == (None, Decision.REFUSE)
+    assert "not measured" in verdict.reasons[0]
+
+
+def test_one_text_is_not_a_list_of_outputs():
+    with pytest.raises(TypeError, match="one for each run"):
+        ReliabilityLayer(judge=TableJudge(), encoder=LetterEncoder()).score("abc")

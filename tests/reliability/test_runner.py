@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 
@@ -13,9 +14,9 @@ from judges import LetterEncoder, TableJudge
 from likewise.backends.budget import Budget
 from likewise.core.errors import AgentError
 from likewise.core.labels import Relation
-from likewise.reliability.agents import current_run, runs_under_way
+from likewise.reliability.agents import CallableAgent, current_run, runs_under_way
 from likewise.reliability.layer import ReliabilityLayer
-from likewise.reliability.runner import RunSettings, is_retryable
+from likewise.reliability.runner import Runner, RunSettings, is_retryable
 from likewise.reliability.runs import AgentOutput, FailureKind, Usage
 from likewise.reliability.verdict import Decision, Label
 
@@ -415,3 +416,45 @@ def test_callables_of_every_kind_are_run():
         assert layer(RunSettings(), runs=2).wrap(agent).query("Paris.").answer == "Paris."
     with pytest.raises(TypeError, match="an agent is a function"):
         layer().wrap("not an agent")
+
+
+async def _late(query):
+    await anyio.to_thread.run_sync(time.sleep, 1.5)
+    return "late"
+
+
+async def _shielded(query):
+    with anyio.CancelScope(shield=True):
+        await anyio.sleep(1.5)
+    return "late"
+
+
+async def _swallows(query):
+    try:
+        await anyio.sleep(30)
+    except asyncio.CancelledError:
+        return "late"
+
+
+async def _goes_on(query):
+    with contextlib.suppress(asyncio.CancelledError):
+        await anyio.sleep(30)
+    await asyncio.sleep(1.5)
+    return "late"
+
+
+@pytest.mark.parametrize("agent", [_late, _shielded, _swallows, _goes_on])
+def test_an_async_agent_that_does_not_heed_its_end_is_given_up_and_its_late_answer_is_none(agent):
+    async def three():
+        runner = Runner(CallableAgent(agent), RunSettings(deadline=0.5, attempts=1))
+        began = time.monotonic()
+        records = await runner.run_many("?", range(3), began + 0.5)
+        seconds, left = time.monotonic() - began, runner.abandoned
+        await asyncio.sleep(1.6)
+        return records, seconds, left, runner.abandoned
+
+    records, seconds, left, after = asyncio.run(three())
+    assert [record.failure.kind for record in records] == [FailureKind.TIMEOUT] * 3
+    assert seconds < 1.2  # 0.55 where nothing else runs on the machine; what is waited for takes 1.5
+    assert left == (3 if agent is _goes_on else 0)
+    assert after == 0

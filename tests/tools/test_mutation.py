@@ -81,9 +81,10 @@ def test_every_module_of_metrics_has_tests_that_can_be_tried(mutation):
         assert all(each.exists() for each in mutation.tests_of(path.stem)), path.stem
 
 
-def test_the_committed_results_add_up(mutation):
+def test_the_committed_results_add_up_and_enough_is_killed(mutation):
     results = json.loads(mutation.OUT.read_text(encoding="utf-8"))
     assert results["all"] == mutation.summary(results["by_module"])
+    assert results["all"]["killed_share"] >= mutation.ENOUGH
     there = {path.stem for path in mutation.METRICS.glob("[!_]*.py")}
     assert results["by_module"].keys() <= there
     assert results["not_tried"] == sorted(there - results["by_module"].keys())

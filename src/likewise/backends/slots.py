@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -214,16 +214,29 @@ _ROWS: tuple[_Row, ...] = (
     (SlotKind.IDENTIFIER, r"#?\w+(?:-\w+)*", _verbatim),  # any word: _kept says which are identifiers
 )
 _CALENDAR_YEAR = re.compile(r"(?:19|20)\d\d")
-_PATTERN = re.compile(
-    r"(?:(?<!\w)|(?<=\dT))(?<!\d[.,:/])(?:" + "|".join(f"(?P<r{i}>{row[1]})" for i, row in enumerate(_ROWS)) + ")",
-    re.IGNORECASE,
-)
+_ADDRESS = 0
+
+
+def _pattern(rows: Sequence[tuple[int, _Row]]) -> re.Pattern[str]:
+    """One pattern of some rows. All but addresses and plain words begin with few signs or words: only these are tried."""
+    named = {i: f"(?P<r{i}>{row[1]})" for i, row in rows}
+    begins = "|".join((r"[-\d$€£]", r"v\d", r"us[$€£]", *_WORDED, *_MONTHS))
+    word = len(_ROWS) - 1
+    valued = "|".join(named[i] for i in named if i not in (_ADDRESS, word))
+    parts = [named[_ADDRESS]] if _ADDRESS in named else []
+    parts += [f"(?={begins})(?:{valued})", named[word]]
+    return re.compile(r"(?:(?<!\w)|(?<=\dT))(?<!\d[.,:/])(?:" + "|".join(parts) + ")", re.IGNORECASE)
+
+
+_PATTERN = _pattern(tuple(enumerate(_ROWS)))
+_WITHOUT_ADDRESS = _pattern(tuple(enumerate(_ROWS))[1:])
+"""Where there is no @, no word need be read to its end in search of one."""
 
 
 def extract_slots(text: str) -> tuple[Slot, ...]:
     """All slots of a text, in order, none overlapping."""
     slots = []
-    for match in _PATTERN.finditer(text):
+    for match in (_PATTERN if "@" in text else _WITHOUT_ADDRESS).finditer(text):
         index = int((match.lastgroup or "r0")[1:])
         kind, _, normalise = _ROWS[index]
         found = match.group()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import inspect
@@ -48,6 +49,7 @@ class RunInfo:
         scope: The query that it is a run of.
         replays: Names of tools whose calls were answered from the record or by a stub.
         attempt: Which try it is; 2 and more after a passing error.
+        grace: Seconds that an async agent has to tidy up once nobody waits for its answer.
     """
 
     index: int
@@ -56,6 +58,7 @@ class RunInfo:
     scope: QueryScope = field(default_factory=QueryScope)
     replays: list[str] = field(default_factory=list)
     attempt: int = 1
+    grace: float = 1.0
 
 
 _RUN: ContextVar[RunInfo | None] = ContextVar("likewise_run", default=None)
@@ -94,10 +97,12 @@ class SamplingAgent(Protocol):
 
 @dataclass(slots=True)
 class CallableAgent:
-    """Runs a callable once: a coroutine function in the event loop, anything else in a thread of its own.
+    """Runs a callable once: a coroutine function in a task, anything else in a thread of its own.
 
     Threads are daemons: an agent that hangs in foreign code cannot be stopped from outside, and must not keep the
     program from ending. It is told (`current_run().cancelled`), given up, and counted as abandoned until it returns.
+    So is a coroutine that goes on although its task was cancelled. What an agent shields from its own scopes (the
+    threads of anyio and of web frameworks, above all) is not shielded from the end of its run.
     """
 
     function: Callable[[Any], Any]
@@ -120,15 +125,57 @@ class CallableAgent:
 
     async def _run(self, own: object, info: RunInfo) -> object:
         if self.is_async:
-            token = _RUN.set(info)
-            try:
-                return await self.function(own)
-            finally:
-                _RUN.reset(token)
+            return await self._in_task(own, info)
         result = await self._in_thread(own, info)
         if inspect.isawaitable(result):  # a lambda or a partial around a coroutine function
             return await result
         return result
+
+    async def _in_task(self, query: object, info: RunInfo) -> object:
+        outcome, context = _Outcome(), contextvars.copy_context()
+
+        async def work() -> None:
+            _RUN.set(info)
+            try:
+                outcome.value = await self.function(query)
+            except asyncio.CancelledError:
+                raise
+            except GeneratorExit as problem:
+                outcome.problem = RuntimeError("the agent raised GeneratorExit")
+                outcome.problem.__cause__ = problem
+            except BaseException as problem:  # sys.exit() in a task would end the loop around
+                outcome.problem = problem
+            finally:
+                self._ended(outcome)
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # Trio, whose tasks cannot be left behind
+            await work()
+            return outcome.result()
+        task = loop.create_task(work(), name=f"likewise-run-{info.index}", context=context)
+        try:
+            await asyncio.wait({task})
+        except BaseException:
+            info.cancelled.set()
+            task.cancel()
+            with anyio.move_on_after(info.grace, shield=True):
+                await asyncio.wait({task})
+            self._left(outcome)
+            raise
+        if task.cancelled():
+            raise asyncio.CancelledError
+        return outcome.result()
+
+    def _ended(self, outcome: _Outcome) -> None:
+        with self._lock:
+            outcome.ended = True
+            self.abandoned -= outcome.left
+
+    def _left(self, outcome: _Outcome) -> None:
+        with self._lock:
+            outcome.left = not outcome.ended
+            self.abandoned += outcome.left
 
     async def _in_thread(self, query: object, info: RunInfo) -> object:
         done, outcome = anyio.Event(), _Outcome()
@@ -143,9 +190,7 @@ class CallableAgent:
             except BaseException as problem:  # sys.exit() in an agent ends the run, not the program
                 outcome.problem = problem
             finally:
-                with self._lock:
-                    outcome.ended = True
-                    self.abandoned -= outcome.left
+                self._ended(outcome)
                 if not outcome.left:
                     with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits
                         anyio.from_thread.run_sync(done.set, token=loop)
@@ -155,13 +200,9 @@ class CallableAgent:
             await done.wait()
         except BaseException:
             info.cancelled.set()
-            with self._lock:
-                outcome.left = not outcome.ended
-                self.abandoned += outcome.left
+            self._left(outcome)
             raise
-        if outcome.problem is not None:
-            raise outcome.problem
-        return outcome.value
+        return outcome.result()
 
 
 def _copied(query: Any) -> Any:  # noqa: ANN401 - a query is the agent's own
@@ -177,6 +218,12 @@ class _Outcome:
     problem: BaseException | None = None
     left: bool = False
     ended: bool = False
+
+    def result(self) -> object:
+        """What came of it, once it has ended."""
+        if self.problem is not None:
+            raise self.problem
+        return self.value
 
 
 def _with_info(function: Callable[[Any], Any], query: object, info: RunInfo) -> object:

@@ -184,6 +184,12 @@ def _trusted() -> ssl.SSLContext:
     return ssl.create_default_context(cafile=certifi.where())
 
 
+_CUTS = {
+    "length": "it reached the most tokens that were allowed (finish_reason length); allow more",
+    "content_filter": "the endpoint's filter took a part of it (finish_reason content_filter)",
+}
+
+
 def _outputs(completion: Any) -> list[AgentOutput]:  # noqa: ANN401 - whatever the endpoint sent
     """One output a choice. The request's tokens are entered once: read with the first choice, written shared out."""
     choices = getattr(completion, "choices", None) or []
@@ -202,5 +208,7 @@ def _outputs(completion: Any) -> list[AgentOutput]:  # noqa: ANN401 - whatever t
             "model": getattr(completion, "model", None),
             "response_id": getattr(completion, "id", None),
         }
-        outputs.append(AgentOutput(output.text, output.tool_calls, None, tokens, meta))
+        outputs.append(
+            AgentOutput(output.text, output.tool_calls, None, tokens, meta, _CUTS.get(choice.finish_reason, ""))
+        )
     return outputs

@@ -156,9 +156,11 @@ class ReliabilityLayer:
         Raises:
             AgentError: No run has an answer.
             UnreliableAnswerError: The handling says so.
-            TypeError: Sources that are none.
+            TypeError: Sources that are none, or one text in place of several outputs.
         """
         check_sources(sources)
+        if isinstance(outputs, str | bytes):
+            raise TypeError("outputs are a list, one for each run; this is a single text")
         records = [
             output if isinstance(output, RunRecord) else self.running.reader.read(number, output)
             for number, output in enumerate(outputs)

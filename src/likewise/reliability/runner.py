@@ -23,6 +23,8 @@ from likewise.reliability.runs import Failure, FailureKind, OutputReader, RunRec
 __all__ = ["RunSettings", "Runner", "is_retryable"]
 
 _RETRY_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_GRACE = 0.05
+"""Share of its time that an async agent has to tidy up, so that a query ends with its deadline and a tenth."""
 _LONGEST_WAIT = 60.0
 """Seconds to wait at most before a retry, whatever an endpoint asks for."""
 
@@ -163,7 +165,9 @@ class Runner:
         ]
 
     async def _one(self, query: Any, number: int, ends: float) -> RunRecord:  # noqa: ANN401 - the agent's own
-        info = RunInfo(number, self.settings.seed + number, threading.Event(), self.scope)
+        patience = min(self.settings.run_timeout or self.settings.deadline, self.settings.deadline)
+        grace = _GRACE * patience
+        info = RunInfo(number, self.settings.seed + number, threading.Event(), self.scope, grace=grace)
         began, attempts = monotonic(), _Attempts()
 
         async def call() -> object:

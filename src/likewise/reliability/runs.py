@@ -89,6 +89,7 @@ class AgentOutput:
         fields: Its answer field by field, where it returned an object; else read from the text.
         usage: Tokens used.
         meta: Further facts (finish reason, model), kept as they are.
+        cut: Why the answer is not whole, where it is known not to be; the run has then failed.
     """
 
     text: str = ""
@@ -96,6 +97,7 @@ class AgentOutput:
     fields: AnswerFields | None = None
     usage: Usage = Usage()
     meta: Mapping[str, JsonValue] = field(default_factory=dict)
+    cut: str = ""
 
 
 class WrongOutputError(TypeError):
@@ -314,6 +316,8 @@ class OutputReader:
         return RunRecord(index, failure=failure, seconds=seconds, attempts=attempts, usage=usage)
 
     def _read(self, value: object) -> tuple[AgentOutput, AnswerFields]:
+        if isinstance(value, AgentOutput) and value.cut:
+            raise MalformedOutputError(f"the answer was cut off: {value.cut}")
         if self.extractor is not None:
             fields = self.extractor(value.text if isinstance(value, AgentOutput) else value)
             if not isinstance(fields, AnswerFields):
