@@ -10,6 +10,7 @@ from likewise.backends.tool_names import (
     is_sentence,
     is_text_name,
     naming_arguments,
+    only_reads,
     stem,
     tool_class,
     tool_words,
@@ -40,6 +41,30 @@ def test_every_other_tool_changes_state(name):
 def test_the_users_word_on_a_tool_wins():
     assert tool_class("run_tests") is ToolClass.CHANGES
     assert tool_class("run_tests", {"run_tests": ToolClass.READS}) is ToolClass.READS
+
+
+READING_ALL_THROUGH = (
+    "get_order searchFlights lookup web_search order_lookup get_orders_and_items find_order_and_show_status get_refund "
+    "mcp__shop__get_cart github.search_issues check_balance get_terms_or_conditions"
+)
+CHANGING_SOMEWHERE = (
+    "check_and_issue_refund verify_and_process_refund get_and_apply_refund lookup_and_issue_refund "
+    "get_order_and_issue_refund validate_and_submit find_and_transfer fetch_and_transfer view_and_approve "
+    "search_then_execute search_flights_and_reserve readAndWithdraw calculate_refund_and_credit "
+    "compute_and_settle_payment find&pay get+refund list_plus_charge find_and_zip get_items_and_items_refund "
+    "check_order_out find_and_check_out issue_refund_lookup execute_query get_purge_all and_get get_and_and_pay "
+    "cancel_order frobnicate _"
+)
+
+
+@pytest.mark.parametrize("name", READING_ALL_THROUGH.split())
+def test_a_name_that_reads_in_every_part_only_reads(name):
+    assert only_reads(name)
+
+
+@pytest.mark.parametrize("name", CHANGING_SOMEWHERE.split())
+def test_a_name_with_a_part_that_is_not_known_to_read_does_not_only_read(name):
+    assert not only_reads(name)
 
 
 # Words of a name

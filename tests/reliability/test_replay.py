@@ -7,7 +7,7 @@ import threading
 import urllib.request
 import weakref
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import anyio
@@ -73,6 +73,22 @@ def agent_of(recorder, get):
         return f"Refunded: {refund('7', amount=10)}"
 
     return agent
+
+
+def elsewhere(tool, order="7"):
+    """What a tool returns, or why it is refused, in a thread that knows nothing of its run."""
+    outcome = []
+
+    def work():
+        try:
+            outcome.append(tool(order))
+        except ToolRefusedError as problem:
+            outcome.append(str(problem))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return outcome[0]
 
 
 def test_without_a_recorder_five_runs_send_five_refunds():
@@ -185,15 +201,134 @@ def test_a_second_asking_sends_no_second_refund():
     assert hits == {"/refund": 1}
 
 
-def test_each_query_has_its_own_record_and_a_tool_works_as_ever_outside():
+@pytest.mark.parametrize("name", ["check_and_issue_refund", "find_and_transfer", "view_and_approve"])
+def test_a_tool_that_first_reads_and_then_changes_is_not_called_without_permission(name):
+    with shop() as (hits, get):
+        tool = ToolRecorder("refuse").wrap(lambda order: get(f"/refund/{order}"), name)
+        with pytest.raises(AgentError, match="changes something and was not permitted"):
+            LAYER.wrap(lambda query: tool("7")).query("Refund 7")
+    assert hits == {}
+
+
+def test_each_query_has_its_own_record_and_a_tool_works_as_ever_before_the_first():
     with shop() as (hits, get):
         recorder = ToolRecorder()
+        recorder.wrap(lambda: get("/direct"), "refund_directly")()
+        assert hits["/direct"] == 1
         wrapped = LAYER.wrap(agent_of(recorder, get))
         wrapped.query("Refund 7")
         wrapped.query("Refund 7")
         assert hits["/order/7"] == 2
-        recorder.wrap(lambda: get("/direct"), "refund_directly")()
-        assert hits["/direct"] == 1
+
+
+@pytest.mark.parametrize("mode", ["stub", "ask", "refuse"])
+def test_threads_that_outlive_their_runs_change_nothing_and_may_read(mode, monkeypatch):
+    """Five runs leave a refund behind for later, each in a thread without a context: none may be sent."""
+    ended, raised, threads = threading.Event(), [], []
+    monkeypatch.setattr(threading, "excepthook", lambda problem: raised.append(str(problem.exc_value)))
+    with shop() as (hits, get):
+        recorder = ToolRecorder(mode, permit=(lambda *_: True) if mode == "ask" else None)
+        look = recorder.wrap(lambda order: get(f"/order/{order}"), "get_order")
+        refund = recorder.wrap(lambda order: get(f"/refund/{order}"), "refund_order")
+
+        def later():
+            ended.wait(10)
+            look("7")
+            refund("7")
+
+        def agent(query):
+            threads.append(threading.Timer(0, later))
+            threads[-1].start()
+            return "The refund is on its way."
+
+        LAYER.wrap(agent).query("Refund 7")
+        ended.set()
+        for thread in threads:
+            thread.join(10)
+    assert hits == {"/order/7": 5}
+    assert len(raised) == 5
+    assert all("refund_order: this call changes something and is of no run" in each for each in raised)
+    ((refusal, times),) = recorder.refused.items()
+    assert (refusal.run, refusal.tool, times) == (None, "refund_order", 5)
+
+
+def test_a_recorder_that_an_agent_makes_in_its_run_refuses_what_outlives_the_run():
+    kept = []
+
+    def agent(query):
+        kept.append(ToolRecorder("refuse").wrap(lambda: "sent", "refund_order"))
+        return "done"
+
+    LAYER.wrap(agent).query("Refund 7")
+    with pytest.raises(ToolRefusedError, match="of no run"):
+        kept[0]()
+
+
+def test_an_async_tool_that_is_called_of_no_run_after_runs_is_refused_too():
+    sent = []
+
+    async def refund_order(order_id):
+        sent.append(order_id)
+
+    refund = ToolRecorder().wrap(refund_order)
+    LAYER.wrap(lambda query: "done").query("Refund 7")
+    with pytest.raises(ToolRefusedError, match="of no run"):
+        anyio.run(refund, "7")
+    assert sent == []
+
+
+def test_changes_outside_of_runs_are_made_after_them_where_that_is_said_and_never_while_they_are_under_way():
+    with shop() as (hits, get):
+        recorder = ToolRecorder("refuse", changes_outside=True)
+        refund = recorder.wrap(lambda order: get(f"/refund/{order}"), "refund_order")
+
+        told = []
+
+        def agent(query):
+            told.append(elsewhere(refund, "8"))
+            return "done"
+
+        LAYER.wrap(agent).query("Refund 8")
+        assert refund("7") == "done"
+    assert hits == {"/refund/7": 1}
+    assert len(told) == 5
+    assert all("while runs are under way" in each for each in told)
+
+
+def test_a_verdict_names_the_runs_whose_changes_were_refused_though_their_agent_swallows_it():
+    """Five runs say that they refunded, and none did: alike, and not true."""
+
+    def agent(query):
+        for _ in range(2 if current_run().index == 3 else 0 if current_run().index == 4 else 1):
+            with suppress(ToolRefusedError):
+                refund("7")
+        return "Refunded."
+
+    with shop() as (hits, get):
+        refund = ToolRecorder("refuse").wrap(lambda order: get(f"/refund/{order}"), "refund_order")
+        verdict = LAYER.wrap(agent).query("Refund 7")
+    assert hits == {}
+    assert verdict.runs_agreed == "5/5"
+    reason = "this call changes something and was not permitted"
+    assert verdict.as_json()["metadata"]["refused_calls"] == [
+        {"run": run, "tool": "refund_order", "reason": reason, "times": 2 if run == 3 else 1} for run in range(4)
+    ]
+    assert verdict.metadata["notes"] == [
+        "calls of refund_order were refused (run 0, 1, 2, 3): what an answer says of them may not have been done"
+    ]
+    assert LAYER.wrap(lambda query: "Refunded.").query("?").metadata["refused_calls"] == []  # another query's own
+
+
+def test_a_verdict_says_that_a_call_was_refused_whose_run_is_not_known():
+    def agent(query):
+        elsewhere(refund, "7")
+        return "Refunded."
+
+    refund = ToolRecorder().wrap(lambda order: "sent", "refund_order")
+    verdict = LAYER.wrap(agent).query("Refund 7")
+    (refused,) = verdict.metadata["refused_calls"]
+    assert (refused["run"], refused["tool"], refused["times"]) == (None, "refund_order", 5)
+    assert "(run not known)" in verdict.metadata["notes"][0]
 
 
 def test_a_call_from_a_thread_that_does_not_know_its_run_is_refused_where_it_changes_something():
@@ -203,24 +338,11 @@ def test_a_call_from_a_thread_that_does_not_know_its_run_is_refused_where_it_cha
         refund = recorder.wrap(lambda order: get(f"/refund/{order}"), "refund_order")
         look = recorder.wrap(lambda order: get(f"/order/{order}"), "get_order")
 
-        def elsewhere(tool):
-            outcome = []
-
-            def work():
-                try:
-                    outcome.append(tool("7"))
-                except ToolRefusedError as problem:
-                    outcome.append(str(problem))
-
-            thread = threading.Thread(target=work)
-            thread.start()
-            thread.join()
-            return outcome[0]
-
         verdict = LAYER.wrap(lambda query: f"{elsewhere(look)}: {elsewhere(refund)}").query("Refund 7")
         assert hits == {"/order/7": 5}  # reads do no harm
         assert "refund_order: this call changes something and does not tell which run it is of" in verdict.answer
-        assert elsewhere(refund) == "done"  # no runs are under way
+        assert "is of no run" in elsewhere(refund)  # no runs are under way, and any thread may be one of theirs
+        assert hits == {"/order/7": 5}
 
 
 def test_a_sync_tool_made_async_is_recorded():
@@ -350,19 +472,24 @@ def test_a_run_that_was_given_up_changes_nothing_after_the_verdict(slow):
 
 
 def test_an_async_run_that_is_being_given_up_changes_nothing_on_its_way_out():
-    sent = []
+    sent, told = [], []
     refund = ToolRecorder("ask", permit=lambda *_: True).wrap(sent.append, "refund_order")
 
     async def agent(query):
         try:
             await anyio.sleep(60)
         finally:
-            refund("7")
+            try:
+                refund("7")
+            except ToolRefusedError as problem:
+                told.append(str(problem))
 
     layer = ReliabilityLayer(2, judge=TableJudge(), running=RunSettings(deadline=0.2, attempts=1))
-    with pytest.raises(AgentError, match="given up"):
+    with pytest.raises(AgentError):
         layer.wrap(agent).query("Refund 7")
     assert sent == []
+    assert len(told) == 2
+    assert all("given up" in each for each in told)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -486,6 +613,15 @@ def test_a_flagged_verdict_is_committed_only_where_that_is_said():
         ("get_and_refund_order", False),
         ("readAndDelete", False),
         ("get_remove_all", False),
+        ("check_and_issue_refund", False),
+        ("verify_and_process_refund", False),
+        ("get_order_and_issue_refund", False),
+        ("search_then_execute", False),
+        ("readAndWithdraw", False),
+        ("find&transfer", False),
+        ("issue_refund_lookup", False),
+        ("execute_query", False),
+        ("web_search", True),
         ("list_refunds", True),
         ("get_refund_status", True),
         ("get_orders_and_items", True),

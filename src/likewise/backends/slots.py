@@ -218,7 +218,7 @@ _ADDRESS = 0
 
 
 def _pattern(rows: Sequence[tuple[int, _Row]]) -> re.Pattern[str]:
-    """One pattern of some rows. All but addresses and plain words begin with few signs or words: only these are tried."""
+    """One pattern of some rows. Values begin with few signs or words, so that most words are not tried as one."""
     named = {i: f"(?P<r{i}>{row[1]})" for i, row in rows}
     begins = "|".join((r"[-\d$€£]", r"v\d", r"us[$€£]", *_WORDED, *_MONTHS))
     word = len(_ROWS) - 1

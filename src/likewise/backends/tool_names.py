@@ -23,6 +23,7 @@ __all__ = [
     "is_sentence",
     "is_text_name",
     "naming_arguments",
+    "only_reads",
     "own_name",
     "stem",
     "tool_class",
@@ -48,6 +49,19 @@ _READ_VERBS = _listed("""
     search show stat summarise summarize test think validate verify view""")
 _WRITE_VERBS = _listed("add book buy cancel create delete insert pay remove replace save send set update write")
 _READ_NOUNS = frozenset(("search", "lookup", "query"))  # web_search
+_JOINS = _listed("also and else n or plus then")
+_ALWAYS_WRITES = _listed("ack acknowledge delete destroy erase purge remove wipe")
+"""Words that make a change of a call wherever they stand in a tool's name; others may be nouns (get_refund)."""
+_THINGS = _listed("""
+    addresses amenities availability balances categories category cities city conditions countries country currencies
+    currency customer customers dates days descriptions details employees flights history hotels hours id ids info
+    information inventory items metadata months names passengers policies policy products properties property quantities
+    quantity results status statuses users weeks years""")
+"""Words that name no act: what else stands after "and" in a name may be a verb (order, credit, zip)."""
+_SEARCHED = _THINGS | _listed("""
+    arxiv base bing brave code document documents duckduckgo file files flight google hotel hybrid image images internet
+    knowledge news order product pubmed semantic similarity tavily user vector web wikipedia""")
+"""What a search is of: web_search. In execute_query and issue_refund_lookup another verb goes first."""
 _OPPOSITES: frozenset[frozenset[str]] = frozenset(
     frozenset(pair.split("/"))
     for pair in _listed("""
@@ -70,6 +84,7 @@ _WEAK_ID = re.compile(
 )
 _SECONDARY = _listed("new old payment method target destination source parent to from phone mobile fax house")
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_NOT_IN_WORDS = re.compile(r"[^\w\s-]+")
 _NAME_SPACE = re.compile(r"__|[./:]")
 
 
@@ -113,6 +128,38 @@ def verb_class(name: str) -> tuple[ToolClass, str]:
 def tool_class(name: str, overrides: Mapping[str, ToolClass] = MappingProxyType({})) -> ToolClass:
     """Whether a tool reads or changes state: the user's word, else that of its verb."""
     return ToolClass(overrides[name]) if name in overrides else verb_class(name)[0]
+
+
+def only_reads(name: str) -> bool:
+    """Whether every part of a tool's name says that it reads, so that its call may be made without asking.
+
+    `verb_class` is for reports, and goes by the first verb; here `check_and_issue_refund` may not be taken for a
+    reader. What is joined to a reading verb has to start with one too, or be of words that name no act.
+
+    Args:
+        name: The tool's name, with or without a name space.
+
+    Returns:
+        True only where nothing in the name may be a verb that changes something: find_user_and_zip is False.
+    """
+    parts: list[list[str]] = [[]]
+    for word in _words(_NOT_IN_WORDS.sub("_and_", own_name(canonical_text(name)))):
+        if word in _JOINS:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    first, *joined = parts
+    if any(_ALWAYS_WRITES & set(part) for part in parts):
+        return False
+    of_search = first[-1:] and first[-1] in _READ_NOUNS and _SEARCHED.issuperset(first[:-1])
+    return bool(_starts_reading(first) or of_search) and all(
+        _starts_reading(part) or _THINGS.issuperset(part) for part in joined
+    )
+
+
+def _starts_reading(words: list[str]) -> bool:
+    checks_in = words[:1] == ["check"] and ({"in", "out"} & {words[-1], *words[1:2]})
+    return bool(words) and words[0] in _READ_VERBS and not checks_in
 
 
 def stem(word: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -11,6 +11,7 @@ from likewise.core.version import VERSION
 from likewise.reliability.policy import Mode, Policy
 from likewise.reliability.runner import Runner
 from likewise.reliability.runs import RunRecord, Usage
+from likewise.reliability.under_way import Refusal
 from likewise.scoring.label import Labeller
 
 __all__ = ["Session", "account"]
@@ -48,6 +49,7 @@ def account(
     usage = sum((record.usage for record in records), Usage())
     good = [record for record in records if record.good]
     live = runner is not None
+    refused = runner.scope.refused() if runner is not None else {}
     meta: dict[str, JsonValue] = {
         "likewise": VERSION,
         "mode": policy.mode.value if live else "recorded",
@@ -56,7 +58,7 @@ def account(
         "runs_good": len(good),
         "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "replayed_runs": [record.index for record in records if record.replayed],
-        "notes": _notes(records, len(good)),
+        "notes": _notes(records, len(good), refused),
     }
     if runner is not None:
         budget = runner.budget
@@ -71,14 +73,24 @@ def account(
             "abandoned_threads": runner.abandoned,
             "reasked": session.reasked,
             "earlier_runs": session.earlier,
+            "refused_calls": [
+                {"run": call.run, "tool": call.tool, "reason": call.reason, "times": times}
+                for call, times in refused.items()
+            ],
         }
     return meta
 
 
-def _notes(records: Sequence[RunRecord], good: int) -> list[JsonValue]:
+def _notes(records: Sequence[RunRecord], good: int, refused: Mapping[Refusal, int]) -> list[JsonValue]:
     notes: list[JsonValue] = []
     if 2 <= good <= 3:
         notes.append(f"{good} runs: the interval is wide; what did not come up in them may still be frequent")
     if good < len(records):
         notes.append(f"{len(records) - good} of {len(records)} runs failed and enter no score")
+    if refused:  # an agent that swallows the error may say that it did what it was refused
+        tools = ", ".join(sorted({call.tool for call in refused}))
+        runs = ", ".join(
+            "not known" if run is None else str(run) for run in dict.fromkeys(call.run for call in refused)
+        )
+        notes.append(f"calls of {tools} were refused (run {runs}): what an answer says of them may not have been done")
     return notes

@@ -18,6 +18,8 @@ import anyio
 import anyio.from_thread
 from anyio.lowlevel import current_token
 
+from likewise.reliability.under_way import QueryScope, runs_under_way, under_way
+
 __all__ = [
     "Agent",
     "CallableAgent",
@@ -32,10 +34,6 @@ __all__ = [
 
 Agent: TypeAlias = Callable[[Any], Any] | Callable[[Any], Awaitable[Any]]
 """What a user wraps: takes the query, returns text, fields, a message or an `AgentOutput`."""
-
-
-class QueryScope:
-    """One query: what its runs share, and runs of other queries do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +62,9 @@ class RunInfo:
 _RUN: ContextVar[RunInfo | None] = ContextVar("likewise_run", default=None)
 
 
-class _Count:
-    def __init__(self) -> None:
-        self.value, self.lock = 0, threading.Lock()
-
-    def add(self, more: int) -> None:
-        with self.lock:
-            self.value += more
-
-
-_UNDER_WAY = _Count()
-
-
 def current_run() -> RunInfo | None:
     """The run that the calling code is part of; None outside of one."""
     return _RUN.get()
-
-
-def runs_under_way() -> int:
-    """Runs of callables under way in this process, of all queries."""
-    return _UNDER_WAY.value
 
 
 @runtime_checkable
@@ -117,11 +98,8 @@ class CallableAgent:
     async def run(self, query: Any, info: RunInfo) -> object:  # noqa: ANN401 - a query is the agent's own
         """One output. The query is copied, so that one run cannot change what another is asked."""
         own = query if isinstance(query, str) else _copied(query)
-        _UNDER_WAY.add(1)
-        try:
+        with under_way(info.scope):
             return await self._run(own, info)
-        finally:
-            _UNDER_WAY.add(-1)
 
     async def _run(self, own: object, info: RunInfo) -> object:
         if self.is_async:
