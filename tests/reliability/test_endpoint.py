@@ -56,9 +56,11 @@ def test_five_samples_by_one_request():
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_an_answer_that_was_cut_off_is_no_answer(reason):
-    with serving(lambda request: choices(*["The refund is not"] * request.body.get("n", 1), reason=reason)) as server:
-        with pytest.raises(AgentError, match=f"cut off: .*finish_reason {reason}"):
-            ask(server)
+    def cut(request):
+        return choices(*["The refund is not"] * request.body.get("n", 1), reason=reason)
+
+    with serving(cut) as server, pytest.raises(AgentError, match=f"cut off: .*finish_reason {reason}"):
+        ask(server)
 
 
 def test_an_endpoint_that_heeds_no_n_is_asked_for_the_rest_one_by_one_and_not_again():

@@ -7,44 +7,38 @@ asking. A tool that nobody knows to be reading counts as one that changes someth
 What is changed is what one run would change: a run that wants another change than those made so far is refused, so that
 runs which disagree on the amount don't send two refunds.
 
-Which run a call belongs to is told by its context. A framework may call tools in threads without one; while runs are
-under way, such a call is refused where it changes something, since it could be the same refund for the fifth time.
+Which run a call belongs to is told by its context. A framework may call tools in threads without one, and an agent may
+leave a thread behind that goes on after its run. Once runs have begun since a recorder was made, such a call is refused
+where it changes something, since it could be the same refund for the fifth time. What was refused is kept: an agent may
+swallow the error and answer as if it had gone through.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 import threading
 import weakref
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from functools import partial, wraps
-from itertools import pairwise
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from likewise.backends.tool_classes import ClassSource
-from likewise.backends.tool_names import ToolClass, tool_words
+from likewise.backends.tool_names import ToolClass, only_reads
 from likewise.backends.tool_rules import ToolRules
 from likewise.reliability.agents import QueryScope, RunInfo, current_run, is_async, runs_under_way
 from likewise.reliability.call_arguments import ToolArguments, tool_name, unwrapped
 from likewise.reliability.call_record import History, QueryRecord, ToolCallOnce, copied
+from likewise.reliability.under_way import Refusal, runs_begun, runs_ended, scopes_under_way
 from likewise.reliability.verdict import Decision, Verdict
 
 __all__ = ["ToolRecorder", "ToolRefusedError", "Writes"]
 
 STUB = {"status": "noted", "note": "this call is carried out once, after all runs have been compared"}
-_REMOVES = re.compile("ack|acknowledge|delete|destroy|erase|purge|remove|wipe")
-"""Words that make a change of a call wherever they stand in a tool's name."""
-_JOINED = re.compile(
-    f"{_REMOVES.pattern}|add|archive|book|buy|cancel|charge|clear|close|create|drop|flush|insert|move|pay|pop|refund"
-    "|replace|reset|save|send|set|update|write"
-)
-"""Words that do so after "and", "or" or "then"; elsewhere they may be nouns (get_refund)."""
 Tool = Callable[..., Any]
 
 
@@ -74,6 +68,7 @@ class ToolRecorder:
         reading: tuple[str, ...] = (),
         rules: ToolRules | None = None,
         stub: Any = None,  # noqa: ANN401 - whatever the tool would return
+        changes_outside: bool = False,
     ) -> None:
         """Say what is done with calls that change something.
 
@@ -84,6 +79,9 @@ class ToolRecorder:
             reading: Names of tools that only read, whatever they are called.
             rules: Tell reading tools from others by name and annotations, for tools that are not in `reading`.
             stub: What a stubbed call returns; a note that it was noted where None.
+            changes_outside: Let calls of no run change something, also after runs of a layer (of any, in this process,
+                since the recorder was made). They may come from threads that agents left behind, once for each run; so
+                they are refused unless this is True. While runs are under way they are refused either way.
 
         Raises:
             ValueError: `ask` without anybody to ask.
@@ -101,15 +99,20 @@ class ToolRecorder:
         self._committing = threading.Lock()
         self._lock = threading.Lock()
         self._tools: dict[str, Tool] = {}
+        self._changes_outside, self._ended_before = changes_outside, runs_ended()
+        self._others = QueryScope()
+
+    @property
+    def refused(self) -> dict[Refusal, int]:
+        """Calls of no known run that were refused, and how often; those of a run stand in its verdict's metadata."""
+        return self._others.refused()
 
     def reads(self, name: str) -> bool:
         """Whether a tool only reads. What nobody knows to do so does not."""
         if name in self._reading:
             return True
         found = self._rules.class_verdict(name)
-        if found.tool_class is not ToolClass.READS:
-            return False
-        return found.source is not ClassSource.VERB or not _also_changes(name)
+        return found.tool_class is ToolClass.READS and (found.source is not ClassSource.VERB or only_reads(name))
 
     def wrap(
         self,
@@ -119,7 +122,9 @@ class ToolRecorder:
         as_async: bool = False,
         schema: Mapping[str, Any] | None = None,
     ) -> Tool:
-        """The tool behind the recorder, sync or async as it is. Outside of a layer's runs it works as ever.
+        """The tool behind the recorder, sync or async as it is. Before a layer's first run it works as ever.
+
+        After it, a call outside of all runs is made if it reads, and else only where `changes_outside` says so.
 
         Args:
             tool: A function, a method, a partial.
@@ -252,11 +257,25 @@ class ToolRecorder:
         return answer is True
 
     def _check_alone(self, name: str) -> None:
-        if runs_under_way() and not self.reads(name):
-            raise ToolRefusedError(
-                f"{name}: this call changes something and does not tell which run it is of, while runs are under way; "
+        """Refuse a change that does not tell its run, if it may be of one: under way, or ended and outlived."""
+        if self.reads(name):
+            return
+        scopes = scopes_under_way()
+        if runs_under_way():
+            reason = (
+                "this call changes something and does not tell which run it is of, while runs are under way; "
                 "wrap the tool with as_async=True, or call it in the agent's own context"
             )
+        elif runs_begun() > self._ended_before and not self._changes_outside:
+            reason = (
+                "this call changes something and is of no run, and may come from a thread that has outlived its run; "
+                "where it is your own, call the tool itself, or make the recorder with changes_outside=True"
+            )
+        else:
+            return
+        for scope in (self._others, *scopes):
+            scope.note(Refusal(None, name, reason))
+        raise ToolRefusedError(f"{name}: {reason}")
 
     def _call(
         self, info: RunInfo, name: str, shape: ToolArguments, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -271,6 +290,12 @@ class ToolRecorder:
     def _begin(self, call: ToolCallOnce, arguments: Mapping[str, Any], record: QueryRecord, history: History) -> bool:
         """Whether the tool is to be called now; else its result is known, or an error is raised."""
         name = call.key[0]
+        with _noted(history.info, name):
+            return self._begins(name, call, arguments, record, history)
+
+    def _begins(
+        self, name: str, call: ToolCallOnce, arguments: Mapping[str, Any], record: QueryRecord, history: History
+    ) -> bool:
         if call.done:
             history.changes |= {call.key} & record.changes
             history.info.replays.append(name)
@@ -337,8 +362,11 @@ def _check_awaited(info: RunInfo, name: str) -> None:
         raise ToolRefusedError(f"{name}: this run has ended or was given up, and changes nothing any more")
 
 
-def _also_changes(name: str) -> bool:
-    """Whether a name that starts with a reading verb has one that changes something: list_and_purge."""
-    words = tool_words(name)
-    joined = {after for word, after in pairwise(words) if word in ("and", "or", "then")}
-    return any(map(_REMOVES.fullmatch, words)) or any(map(_JOINED.fullmatch, joined))
+@contextmanager
+def _noted(info: RunInfo, name: str) -> Iterator[None]:
+    """Keeps for the verdict that a run was refused a call."""
+    try:
+        yield
+    except ToolRefusedError as problem:
+        info.scope.note(Refusal(info.index, name, str(problem).removeprefix(f"{name}: ")))
+        raise
