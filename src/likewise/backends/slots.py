@@ -229,8 +229,7 @@ def _pattern(rows: Sequence[tuple[int, _Row]]) -> re.Pattern[str]:
 
 
 _PATTERN = _pattern(tuple(enumerate(_ROWS)))
-_WITHOUT_ADDRESS = _pattern(tuple(enumerate(_ROWS))[1:])
-"""Where there is no @, no word need be read to its end in search of one."""
+_WITHOUT_ADDRESS = _pattern(tuple(enumerate(_ROWS))[1:])  # no word need be read to its end in search of an @
 
 
 def extract_slots(text: str) -> tuple[Slot, ...]:
