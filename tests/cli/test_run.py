@@ -189,6 +189,7 @@ def test_an_agent_that_always_fails_ends_with_its_reason_and_is_asked_again_next
         (("--query", "?", "--agent", "my_agents:nothing"), "no attribute"),
         (("--query", "?", "--agent", "my_agents:number"), "an agent is a function of the query"),
         (("--query", "?", "--agent", "my_agents:same", "--mode", "quick"), "no mode"),
+        (("--query", "?", "--agent", "my_agents:same", "--error", "0.2"), "only --mode sequential stops by"),
         (("--query", "?", "--agent", "my_agents:same", "--max-cost", "1"), "--input-price"),
         (("--query", "?", "--endpoint", "ftp://host/v1", "--model", "m"), "'ftp://host/v1' is no endpoint's URL"),
         (("--query", "?", "--endpoint", "http://host:99999", "--model", "m"), "is no endpoint's URL"),

@@ -66,8 +66,9 @@ def run(
     ] = None,
     mode: Annotated[str, typer.Option(help="standard, full, adaptive or sequential.", metavar="MODE")] = "standard",
     error: Annotated[
-        float, typer.Option(help="Sequential: probability of naming the wrong mode.", metavar="NUMBER", callback=finite)
-    ] = 0.1,
+        float | None,
+        typer.Option(help="Sequential: probability of naming the wrong mode; 0.1.", metavar="NUMBER", callback=finite),
+    ] = None,
     deadline: Annotated[
         float, typer.Option(help="Seconds for all runs of a question.", metavar="NUMBER", min=0.001, callback=finite)
     ] = 120.0,
@@ -185,12 +186,18 @@ def read_sources(paths: list[Path] | None) -> dict[str, str]:
     return sources
 
 
-def _layer(runs: int | None, mode: str, error: float, deadline: float) -> ReliabilityLayer:
+def _layer(runs: int | None, mode: str, error: float | None, deadline: float) -> ReliabilityLayer:
     from likewise.reliability.layer import ReliabilityLayer
     from likewise.reliability.runner import RunSettings
 
+    if error is not None and mode != "sequential":
+        raise typer.BadParameter(
+            f"only --mode sequential stops by a stated error; {mode} does not", param_hint="--error"
+        )
     try:
-        return ReliabilityLayer(runs, mode, error=error, running=RunSettings(deadline=deadline))
+        return ReliabilityLayer(
+            runs, mode, error=0.1 if error is None else error, running=RunSettings(deadline=deadline)
+        )
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from None
 
