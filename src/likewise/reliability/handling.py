@@ -110,8 +110,8 @@ def decide(
     decision = Decision.FLAG
     if verb is OnFail.NOOP:
         decision = Decision.SERVE
-    elif isinstance(verb, OnFail) and (_STRICT[verb] >= _STRICT[OnFail.REASK] or found.consensus.run is None):
-        decision = Decision.REFUSE  # where nothing could be measured there is no answer to hand out with a flag
+    elif isinstance(verb, OnFail) and _STRICT[verb] >= _STRICT[OnFail.REASK]:
+        decision = Decision.REFUSE
     return decision, tuple(finding.reason for finding in findings), verb
 
 

@@ -196,17 +196,16 @@ class ReliabilityLayer:
             raise AgentError([str(record.failure) for record in records], records)
         found = self._measure(records, session.labeller, final=True)
         chosen = found.consensus.run
-        text = None
-        if chosen is not None:
-            number = found.runs[chosen]
-            text = next(r.fields.main_answer for r in records if r.index == number and r.fields is not None)
+        said = {record.index: record.fields.main_answer for record in records if record.fields is not None}
+        agreed = None if chosen is None else said[found.runs[chosen]]
+        shown = next(iter(said.values())) if agreed is None else agreed  # what cannot be compared goes by the first
         grounding: GroundingReport | None = None
-        if sources and text:
-            grounding = ground(text, sources, self.grounding_judge, self.encoder, self.judge)
+        if sources and shown:
+            grounding = ground(shown, sources, self.grounding_judge, self.encoder, self.judge)
         decision, reasons, verb = decide(found, self.handling, grounding)
         verdict = Verdict(
             query=query if isinstance(query, str) else repr(query),
-            answer=None if decision is Decision.REFUSE else text,
+            answer=None if decision is Decision.REFUSE else shown,
             decision=decision,
             reasons=reasons,
             label=label_of(found.reliability.value, bool(found.critical)),
@@ -214,7 +213,7 @@ class ReliabilityLayer:
             records=tuple(records),
             remediation_report=advise(measures_of(found, grounding.share.value if grounding else None), self.rules),
             metadata=account(self.policy, records, session, runner) | self._measured_by(grounding is not None),
-            consensus_answer=text,
+            consensus_answer=agreed,
             grounding=grounding,
         )
         return verdict, verb
