@@ -71,5 +71,5 @@ def test_the_judge_stays_at_its_stated_figure_on_gold_pairs_of_actions() -> None
     labelled = read_labelled_pairs(data_folder() / "gold/action_pairs_dev.jsonl")
     assert len(labelled.pairs) == 232
     score = evaluate_judge(labelled, StoredJudge(embedded_judge()))
-    assert score.accuracy.value == pytest.approx(0.909, abs=0.01)  # as in the model card and README
+    assert score.accuracy.value == pytest.approx(0.927, abs=0.01)  # as in the model card
     assert not score.not_measured
