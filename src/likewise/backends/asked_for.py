@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 __all__ = ["asked_for"]
 
@@ -37,7 +36,6 @@ _IDLE = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)
 def asked_for(text: str) -> frozenset[str]:
     """Words of the facts that a text asks for.
 

@@ -118,11 +118,8 @@ class CallableAgent:
                 outcome.value = await self.function(query)
             except asyncio.CancelledError:
                 raise
-            except GeneratorExit as problem:
-                outcome.problem = RuntimeError("the agent raised GeneratorExit")
-                outcome.problem.__cause__ = problem
             except BaseException as problem:  # sys.exit() in a task would end the loop around
-                outcome.problem = problem
+                outcome.fail(problem)
             finally:
                 self._ended(outcome)
 
@@ -162,11 +159,8 @@ class CallableAgent:
         def work() -> None:
             try:
                 outcome.value = context.run(_with_info, self.function, query, info)
-            except GeneratorExit as problem:  # closes what awaits it; in a thread there is nothing to close
-                outcome.problem = RuntimeError("the agent raised GeneratorExit")
-                outcome.problem.__cause__ = problem
             except BaseException as problem:  # sys.exit() in an agent ends the run, not the program
-                outcome.problem = problem
+                outcome.fail(problem)
             finally:
                 self._ended(outcome)
                 if not outcome.left:
@@ -196,6 +190,13 @@ class _Outcome:
     problem: BaseException | None = None
     left: bool = False
     ended: bool = False
+
+    def fail(self, problem: BaseException) -> None:
+        """Keep what the agent raised; a GeneratorExit, which would close whatever awaits the result, as its cause."""
+        self.problem = problem
+        if isinstance(problem, GeneratorExit):
+            self.problem = RuntimeError("the agent raised GeneratorExit")
+            self.problem.__cause__ = problem
 
     def result(self) -> object:
         """What came of it, once it has ended."""
