@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float64
 
-from likewise.backends.asked_for import asked_for
+from likewise.backends.asked_for import IDLE, asked_for
 from likewise.backends.slots import NAMING, SlotKind, Value, extract_slots, slot_verdict
 from likewise.core.labels import Relation
 from likewise.core.state_text import canonical_text
@@ -31,11 +31,6 @@ COMPARED_WORDS = 300
 Held = TypeVar("Held")
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_IDLE = frozenset(
-    _WORD.findall("""
-    a an the to of and or for in on at is are was were be been i you your it this that with as by from have has had
-    do does did will would can could may please me my we our if not so any there""")
-)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -90,7 +85,7 @@ class _Surface:
         return cls(
             text,
             words,
-            Counter(word for word in words if word not in _IDLE),
+            Counter(word for word in words if word not in IDLE),
             tuple(len(pattern.findall(text)) for pattern in ACTS.values()),
             asked_for(text),
             Counter((slot.kind, slot.value) for slot in slots if slot.kind not in NAMING),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["asked_for"]
+__all__ = ["IDLE", "asked_for"]
 
 _CUE = re.compile(
     r"\b(?:provide|share|give me|tell me|let me know|specify|send|enter|(?:i(?:'ll| will)?|we(?:'ll| will)?|also|still"
@@ -27,12 +27,16 @@ _END = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[^\s\d][.?!])\s+")  # not behind the "2." of a list
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_IDLE = frozenset(
+IDLE = frozenset(
     _WORD.findall("""
     a an the to of and or for in on at is are was were be been i you your it this that with as by from have has had
-    do does did will would can could may please me my we our if not so any there need provide share give tell know let
-    confirm specify enter also like additional further information details following both more along help assist
-    proceed using use these those each their its""")
+    do does did will would can could may please me my we our if not so any there""")
+)
+"""Words that carry nothing."""
+_IDLE = IDLE | frozenset(
+    _WORD.findall("""
+    need provide share give tell know let confirm specify enter also like additional further information details
+    following both more along help assist proceed using use these those each their its""")
 )
 
 
